@@ -1,0 +1,318 @@
+//! [`Executor`]: every verb, once.
+//!
+//! In: closures. Out: accepted, with or without a handle, or given back. A pool derefs to this type, and functions
+//! take it as their argument: a place to run work. Not here: what a pool alone can do (closing, statistics).
+
+#![allow(unsafe_code)]
+
+use crate::Rejected;
+use crate::handle::TaskHandle;
+use crate::pool::admit::Refused;
+use crate::pool::engine::Engine;
+use crate::pool::owner::Owner;
+use crate::sync::{Arc, Weak};
+use crate::task::block::{Entry, Options};
+use crate::task::record::{Boxed, Inline, fits_inline};
+use crate::task::{Class, Token, here};
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A place to run work. Clones share it, and each keeps the pool open.
+///
+/// ```
+/// use punctual::{Executor, Pool};
+///
+/// fn resize_images(on: &Executor) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     on.execute(|| println!("small"))?;
+///     on.execute(|| println!("large"))?;
+///     Ok(())
+/// }
+///
+/// let pool = Pool::fixed(2)?;
+/// resize_images(&pool)?;
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct Executor {
+    // Beside the owner's own, so that a submission follows one pointer and not two.
+    engine: Arc<Engine>,
+    owner: Arc<Owner>,
+}
+
+impl Executor {
+    pub(crate) fn of(owner: Arc<Owner>) -> Self {
+        Executor {
+            engine: owner.engine.clone(),
+            owner,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Runs `f` some time soon, and forgets it. If it panics, the pool's failure sink is told.
+    #[inline]
+    pub fn execute<F>(&self, f: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        if const { fits_inline::<F>() } {
+            let admitted = self.engine.admit(Class::ROOT, Inline::new(f));
+            admitted
+                .map(drop)
+                .map_err(|refused| rejected(refused, Inline::into_inner))
+        } else {
+            // Boxed before anything is locked.
+            let admitted = self.engine.admit(Class::ROOT, Boxed(Box::new(f)));
+            admitted
+                .map(drop)
+                .map_err(|refused| rejected(refused, |boxed| *boxed.0))
+        }
+    }
+
+    /// Runs all of them, in order of acceptance. Accepts the prefix that fits, under one lock, and gives the rest
+    /// back. `Ok`: how many there were.
+    pub fn execute_all<F, I>(&self, jobs: I) -> Result<usize, Rejected<Vec<F>>>
+    where
+        I: IntoIterator<Item = F>,
+        F: FnOnce() + Send + 'static,
+    {
+        let mut jobs = jobs.into_iter();
+        let mut accepted = 0;
+        loop {
+            // A piece at a time: an endless iterator meets the queue's bound before it meets the memory's.
+            let piece: Vec<F> = jobs.by_ref().take(PIECE).collect();
+            if piece.is_empty() {
+                return Ok(accepted);
+            }
+            accepted += piece.len();
+            if let Err(refused) = self.execute_piece(piece) {
+                return Err(refused.map(|mut rest| {
+                    rest.extend(jobs);
+                    rest
+                }));
+            }
+        }
+    }
+
+    fn execute_piece<F>(&self, piece: Vec<F>) -> Result<(), Rejected<Vec<F>>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        if const { fits_inline::<F>() } {
+            let mut payloads = piece.into_iter().map(Inline::new).collect::<Vec<_>>().into_iter();
+            self.engine
+                .admit_many(Class::ROOT, &mut payloads)
+                .map_err(|refused| rejected(refused, |first| rest_of(first, payloads, Inline::into_inner)))
+        } else {
+            let mut payloads = piece
+                .into_iter()
+                .map(|f| Boxed(Box::new(f)))
+                .collect::<Vec<_>>()
+                .into_iter();
+            self.engine
+                .admit_many(Class::ROOT, &mut payloads)
+                .map_err(|refused| rejected(refused, |first| rest_of(first, payloads, |boxed| *boxed.0)))
+        }
+    }
+
+    /// Runs `f` some time soon; the handle gives its result.
+    #[inline]
+    pub fn submit<F, T>(&self, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.submit_with(Options::default(), f)
+    }
+
+    /// A task with options: a name, a token.
+    pub fn task<F>(&self, f: F) -> TaskBuilder<'_, F> {
+        TaskBuilder {
+            to: self,
+            f,
+            options: Options::default(),
+        }
+    }
+
+    /// A reference that does not keep the pool open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakExecutor {
+        WeakExecutor {
+            owner: Arc::downgrade(&self.owner),
+        }
+    }
+
+    #[inline]
+    fn submit_with<F, T>(&self, options: Options, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let entry = self.entry(options, true, f);
+        let block = entry.pointer();
+        match self.engine.admit(Class::ROOT, entry) {
+            // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
+            Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
+            // SAFETY: refused, so it was never published; the types are those it was made with.
+            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() })),
+        }
+    }
+
+    /// A closure with options but without a handle: a block whose handle is gone from the start.
+    fn execute_with<F, T>(&self, options: Options, f: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let entry = self.entry(options, false, f);
+        let admitted = self.engine.admit(Class::ROOT, entry);
+        // SAFETY: as in `submit_with`.
+        admitted
+            .map(drop)
+            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
+    }
+
+    #[inline]
+    fn entry<F, T>(&self, mut options: Options, with_handle: bool, f: F) -> Entry
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let engine = &self.engine;
+        if engine.clock.is_manual() {
+            options.clock = Some(engine.clock.clone());
+        }
+        Entry::new(
+            Class::ROOT,
+            engine.generation,
+            &raw const engine.home,
+            with_handle,
+            options,
+            f,
+        )
+    }
+}
+
+/// How many closures `execute_all` takes from its iterator at a time.
+const PIECE: usize = 256;
+
+#[cold]
+fn rejected<P, F>(refused: Refused<P>, unwrap: impl FnOnce(P) -> F) -> Rejected<F> {
+    Rejected::new(unwrap(refused.payload), refused.reason)
+}
+
+fn rest_of<P, F>(first: P, rest: std::vec::IntoIter<P>, mut unwrap: impl FnMut(P) -> F) -> Vec<F> {
+    std::iter::once(first).chain(rest).map(&mut unwrap).collect()
+}
+
+/// The whole pool in one line; never waits for a lock.
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Executor of {:?}", self.engine)
+    }
+}
+
+/// A reference to an executor that does not keep its pool open.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let weak = pool.downgrade();
+/// assert!(weak.upgrade().is_some());
+/// drop(pool); // the last owner: the pool closes
+/// assert!(weak.upgrade().is_none());
+/// # Ok::<(), punctual::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakExecutor {
+    owner: Weak<Owner>,
+}
+
+impl WeakExecutor {
+    /// The executor, if its pool still has an owner.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Executor> {
+        self.owner.upgrade().map(Executor::of)
+    }
+}
+
+impl fmt::Debug for WeakExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.owner.strong_count() > 0 {
+            "WeakExecutor(open)"
+        } else {
+            "WeakExecutor(gone)"
+        })
+    }
+}
+
+/// The executor that runs the calling task; `None` outside a task, and when the pool has no owner any more.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let child = pool.submit(|| punctual::task::current_executor().unwrap().submit(|| 7).unwrap())?;
+/// assert_eq!(child.join()?.join()?, 7);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[must_use]
+pub fn current_executor() -> Option<Executor> {
+    let home: Arc<dyn Any + Send + Sync> = here(|here| here.home()?.upgrade())?;
+    let engine = home.downcast::<Engine>().ok()?;
+    engine.owner.upgrade().map(Executor::of)
+}
+
+/// A task before it is submitted: `executor.task(f).name("..").submit()`.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let task = pool.task(|| 2 + 2).name("sum").submit()?;
+/// assert_eq!(task.task_ref().name(), Some("sum"));
+/// assert_eq!(task.join()?, 4);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[must_use = "a task does nothing until it is submitted"]
+pub struct TaskBuilder<'a, F> {
+    to: &'a Executor,
+    f: F,
+    options: Options,
+}
+
+impl<F> TaskBuilder<'_, F> {
+    /// What hooks, statistics and errors call it.
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.options.name = Some(name.into());
+        self
+    }
+
+    /// Asks the task to stop when this token fires: its own token is a child of it.
+    pub fn token(mut self, token: &Token) -> Self {
+        self.options.token = Some(token.child());
+        self
+    }
+}
+
+impl<F, T> TaskBuilder<'_, F>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    /// As [`Executor::submit`].
+    pub fn submit(self) -> Result<TaskHandle<T>, Rejected<F>> {
+        self.to.submit_with(self.options, self.f)
+    }
+
+    /// As [`Executor::execute`]; what it returns is dropped.
+    pub fn execute(self) -> Result<(), Rejected<F>> {
+        self.to.execute_with(self.options, self.f)
+    }
+}
+
+impl<F> fmt::Debug for TaskBuilder<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBuilder")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

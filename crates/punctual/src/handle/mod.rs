@@ -1,0 +1,16 @@
+//! Receipts: what a submitter gets, and what it can do with it.
+//!
+//! In: a block that was accepted. Out: [`TaskHandle`] (join, await, cancel, drop), [`TaskRef`] (all but the value),
+//! [`Unrun`] (a task that `stop` or `drain` took out). [`cancel`] is the one way to cancel, whoever asks; [`wait`] the
+//! one way to wait.
+
+mod cancel;
+mod task_handle;
+mod task_ref;
+mod unrun;
+mod wait;
+
+pub use cancel::Cancel;
+pub use task_handle::TaskHandle;
+pub use task_ref::{Status, TaskRef};
+pub use unrun::Unrun;

@@ -1,0 +1,228 @@
+//! [`TaskHandle`]: the receipt for a task's value.
+//!
+//! In: a share of a block. Out: the value, once, by `join`, `join_timeout` or `.await`; or an error that says why
+//! not. The handle is one pointer; its lowest bit remembers whether the submission had to wake a worker.
+
+#![allow(unsafe_code)]
+
+use super::cancel::{Cancel, cancel};
+use super::task_ref::TaskRef;
+use super::wait::{Waited, wait};
+use crate::JoinError;
+use crate::task::block::{Header, free};
+use crate::task::state::{End, HandleDrop, Share};
+use crate::task::{Outcome, discard};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// The receipt for a task: join it, await it, cancel it, or drop it (the task goes on, detached).
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let pool = punctual::Pool::fixed(2)?;
+/// let first = pool.submit(|| 1)?;
+/// let second = pool.submit(|| 2)?;
+/// assert_eq!(first.join()? + second.await?, 3); // blocking or async, the same handle
+/// # Ok(()) }
+/// ```
+#[must_use = "dropping a handle detaches the task; use `execute` for fire and forget"]
+pub struct TaskHandle<T> {
+    /// A share of the block, tagged in the lowest bit.
+    tagged: NonNull<Header>,
+    value: PhantomData<T>,
+}
+
+const _: () = assert!(size_of::<TaskHandle<String>>() == size_of::<usize>());
+
+// SAFETY: the handle moves a `T` between threads at most once, and everything else it touches is made for sharing.
+unsafe impl<T: Send> Send for TaskHandle<T> {}
+// SAFETY: through `&TaskHandle` no `T` can be reached at all.
+unsafe impl<T: Send> Sync for TaskHandle<T> {}
+
+impl<T> Unpin for TaskHandle<T> {}
+
+const WOKE: usize = 1;
+
+impl<T> TaskHandle<T> {
+    /// # Safety
+    /// The block was made with a handle's share, which is this one, and for a closure that returns `T`.
+    pub(crate) unsafe fn new(block: NonNull<Header>, woke: bool) -> Self {
+        let tagged = if woke {
+            block.map_addr(|address| address | WOKE)
+        } else {
+            block
+        };
+        TaskHandle {
+            tagged,
+            value: PhantomData,
+        }
+    }
+
+    fn pointer(&self) -> NonNull<Header> {
+        // SAFETY: a header is aligned, so its address without the tag is not zero.
+        let address = |address: std::num::NonZero<usize>| unsafe {
+            std::num::NonZero::new_unchecked(address.get() & !WOKE)
+        };
+        self.tagged.map_addr(address)
+    }
+
+    fn block(&self) -> &Header {
+        // SAFETY: the handle is a share, so the block lives.
+        unsafe { self.pointer().as_ref() }
+    }
+
+    fn spins(&self) -> bool {
+        self.tagged.addr().get() & WOKE == 0
+    }
+
+    /// Waits for the task and takes its value.
+    ///
+    /// From inside another task the wait ends early, with [`JoinError::is_interrupted`], when that task is asked to
+    /// stop; a task that joins itself gets [`JoinError::is_would_deadlock`].
+    pub fn join(self) -> Result<T, JoinError> {
+        match wait(self.block(), None, self.spins()) {
+            Waited::Resolved => self.take_and_leave(),
+            waited => Err(error_of(waited)),
+        }
+    }
+
+    /// As [`TaskHandle::join`], for at most `limit` on the pool's clock. `Err` with [`JoinError::is_timeout`] leaves
+    /// the handle usable; the value can be taken once, later calls say [`JoinError::is_taken`].
+    pub fn join_timeout(&mut self, limit: Duration) -> Result<T, JoinError> {
+        match wait(self.block(), Some(limit), self.spins()) {
+            Waited::Resolved => self.take(),
+            waited => Err(error_of(waited)),
+        }
+    }
+
+    /// Waits for the outcome without taking it; any number of threads may. From inside a task it returns early when
+    /// that task is asked to stop, and at once on itself.
+    pub fn wait(&self) {
+        wait(self.block(), None, self.spins());
+    }
+
+    /// As [`TaskHandle::wait`], for at most `limit`; says whether the outcome is there.
+    pub fn wait_timeout(&self, limit: Duration) -> bool {
+        wait(self.block(), Some(limit), self.spins()) == Waited::Resolved
+    }
+
+    /// Cancels the task; see [`Cancel`] for what that means where.
+    pub fn cancel(&self) -> Cancel {
+        cancel(self.block())
+    }
+
+    /// Whether the outcome is there.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.block().state.load().is_ended()
+    }
+
+    /// A cheap clone that can do everything but take the value.
+    #[must_use]
+    pub fn task_ref(&self) -> TaskRef {
+        // SAFETY: the handle is a share of this block.
+        unsafe { TaskRef::new(self.pointer()) }
+    }
+
+    /// Takes the result of a resolved task and leaves the block to the others.
+    fn take(&mut self) -> Result<T, JoinError> {
+        let block = self.block();
+        let seen = block.state.load();
+        if seen.is_taken() {
+            return Err(JoinError::taken());
+        }
+        let result = match seen.outcome() {
+            // SAFETY: resolved as finished, `T` is the block's (contract of `new`), and `&mut self` takes it once.
+            Some(End::Finished) => Ok(unsafe { block.take_value::<T>() }),
+            // SAFETY: as above, with the panic.
+            Some(End::Panicked) => Err(JoinError::panicked(unsafe { block.take_panic() })),
+            Some(End::Cancelled) => Err(JoinError::cancelled()),
+            Some(End::Returned) => Err(JoinError::returned()),
+            None => unreachable!("taken before it was resolved: {seen:?}"),
+        };
+        block.state.mark_taken();
+        result
+    }
+
+    /// As [`TaskHandle::take`] for a handle that ends here. If nobody else is left, and that is the rule, the value
+    /// is moved and the block freed without another atomic step.
+    #[inline]
+    fn take_and_leave(mut self) -> Result<T, JoinError> {
+        let seen = self.block().state.load();
+        if !seen.is_handle_alone() || seen.outcome() != Some(End::Finished) || seen.is_taken() {
+            return self.take();
+        }
+        let block = self.pointer();
+        std::mem::forget(self);
+        // SAFETY: finished and not taken, so the value is there and ours; alone, so the block is ours to free. The
+        // reading is from before the value was moved: tell `free` that it is gone.
+        unsafe {
+            let value = block.as_ref().take_value::<T>();
+            free(block, seen.taken());
+            Ok(value)
+        }
+    }
+}
+
+fn error_of(waited: Waited) -> JoinError {
+    match waited {
+        Waited::TimedOut => JoinError::timeout(),
+        Waited::Interrupted => JoinError::interrupted(),
+        Waited::WouldDeadlock => JoinError::would_deadlock(),
+        Waited::Forked => JoinError::forked(),
+        Waited::Resolved => unreachable!("a resolved task has an outcome"),
+    }
+}
+
+impl<T> Future for TaskHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.block().register_waker(cx.waker()) {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.take())
+    }
+}
+
+impl<T> Drop for TaskHandle<T> {
+    fn drop(&mut self) {
+        let block = self.pointer();
+        loop {
+            // SAFETY: the share is held until `drop_handle` says otherwise.
+            match unsafe { block.as_ref() }.state.drop_handle() {
+                HandleDrop::Unread => self.report_unread(),
+                HandleDrop::Share(Share::OthersRemain) => return,
+                // SAFETY: the last one frees.
+                HandleDrop::Share(Share::Last(last)) => return unsafe { free(block, last) },
+            }
+        }
+    }
+}
+
+impl<T> TaskHandle<T> {
+    /// Nobody has read the failure, and nobody can after this: the pool's sink is told.
+    #[cold]
+    fn report_unread(&mut self) {
+        let block = self.block();
+        // SAFETY: resolved as panicked and not taken (that is what `Unread` means), and the handle is ours.
+        let payload = unsafe { block.take_panic() };
+        block.state.mark_taken();
+        if let Some(hooks) = block.side().and_then(|side| side.more.lock().unread.take()) {
+            hooks.failure(&block.info(), Outcome::Panicked(&*payload));
+        }
+        discard(payload);
+    }
+}
+
+/// Pending, or how it ended.
+impl<T> fmt::Debug for TaskHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskHandle({:?})", super::task_ref::status_of(self.block()))
+    }
+}

@@ -1,0 +1,146 @@
+//! [`TaskRef`]: a task, without its value.
+//!
+//! In: a handle, or another reference. Out: cancel, look, name. References to one task are counted in its side record
+//! and hold one share of the block together.
+
+#![allow(unsafe_code)]
+
+use super::cancel::{Cancel, cancel, remove};
+use crate::task::block::{Header, free};
+use crate::task::state::{End, Party, Share};
+use std::fmt;
+use std::ptr::NonNull;
+
+/// Where a task is.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It waits.
+    Queued,
+    /// It runs.
+    Running,
+    /// It returned.
+    Finished,
+    /// It panicked.
+    Panicked,
+    /// It was cancelled. (If it was running, it may still be on its way to its end.)
+    Cancelled,
+    /// `stop` or `drain` took it out.
+    Returned,
+}
+
+/// A cheap, clonable reference to a task: cancel it from elsewhere, look at it. It does not keep the task's value.
+///
+/// ```
+/// use punctual::{Cancel, Pool, Status};
+/// let pool = Pool::fixed(1)?;
+/// let task = pool.submit(|| 1)?;
+/// let watcher = task.task_ref();
+/// task.join()?;
+/// assert_eq!(watcher.status(), Status::Finished);
+/// assert_eq!(watcher.cancel(), Cancel::TooLate);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub struct TaskRef {
+    block: NonNull<Header>,
+}
+
+// SAFETY: a reference reaches neither closure nor value; dropping a closure by cancelling it needs `Send`, which every
+// submitted closure is.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above; every method works through atomics and locks.
+unsafe impl Sync for TaskRef {}
+
+impl TaskRef {
+    /// # Safety
+    /// The caller holds a share of the block.
+    pub(super) unsafe fn new(block: NonNull<Header>) -> Self {
+        // SAFETY: the caller's promise.
+        let header = unsafe { block.as_ref() };
+        let mut more = header.side_or_make().more.lock();
+        if more.refs == 0 {
+            // The caller's own share keeps the block meanwhile; the lock keeps the last reference from leaving now.
+            header.state.refs_appear();
+        }
+        more.refs += 1;
+        TaskRef { block }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: references hold a share together, and this is one of them.
+        unsafe { self.block.as_ref() }
+    }
+
+    /// Cancels the task; see [`Cancel`].
+    pub fn cancel(&self) -> Cancel {
+        cancel(self.header())
+    }
+
+    /// Takes the task out only if it has not started; never signals. Says whether it did.
+    pub fn remove(&self) -> bool {
+        remove(self.header())
+    }
+
+    /// Where the task is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        status_of(self.header())
+    }
+
+    /// Unique in the process; says nothing about order.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.header().side_or_make().id
+    }
+
+    /// The name it was submitted with.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.header().side()?.name.as_deref()
+    }
+}
+
+pub(super) fn status_of(block: &Header) -> Status {
+    let seen = block.state.load();
+    match seen.outcome() {
+        Some(End::Finished) => Status::Finished,
+        Some(End::Panicked) => Status::Panicked,
+        Some(End::Cancelled) => Status::Cancelled,
+        Some(End::Returned) => Status::Returned,
+        None if seen.is_ended() => Status::Panicked,
+        None if seen.is_claimed() => Status::Running,
+        None => Status::Queued,
+    }
+}
+
+impl Clone for TaskRef {
+    fn clone(&self) -> Self {
+        // SAFETY: this reference is part of a share.
+        unsafe { TaskRef::new(self.block) }
+    }
+}
+
+impl Drop for TaskRef {
+    fn drop(&mut self) {
+        let last = {
+            let header = self.header();
+            let mut more = header.side_or_make().more.lock();
+            more.refs -= 1;
+            if more.refs > 0 {
+                return;
+            }
+            header.state.let_go(Party::Refs)
+        };
+        // Outside the side record's lock, which goes with the block.
+        if let Share::Last(last) = last {
+            // SAFETY: the last party frees.
+            unsafe { free(self.block, last) };
+        }
+    }
+}
+
+impl fmt::Debug for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskRef({}, {:?})", self.id(), self.status())
+    }
+}

@@ -1,0 +1,86 @@
+//! Waiting for a task's outcome.
+//!
+//! In: a block of which the caller holds a share, and perhaps a limit. Out: the outcome is there, or why not. First a
+//! short spin (the answer is often under way), then a sleep on the block's word.
+
+use crate::pool::fork;
+use crate::sync::parallelism;
+use crate::task::block::Header;
+use crate::task::{Here, here};
+use crate::time::{Wait, Waked, deadline_after, spin};
+use std::time::Duration;
+
+/// As long as a worker searches: two sides that both spin meet in a few hundred nanoseconds.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waited {
+    Resolved,
+    TimedOut,
+    Interrupted,
+    /// The task waits for itself.
+    WouldDeadlock,
+    Forked,
+}
+
+/// Waits until the block is resolved. `spins` is false for a joiner whose own submit had to wake a worker: the kernel
+/// then likes to start the worker on the joiner's core, and a spin would keep it from there.
+pub(super) fn wait(block: &Header, limit: Option<Duration>, spins: bool) -> Waited {
+    if block.state.load().is_resolved() {
+        return Waited::Resolved;
+    }
+    if block.fork != fork::generation() {
+        return Waited::Forked;
+    }
+    here(|here| {
+        if here.is_running(block) {
+            return Waited::WouldDeadlock;
+        }
+        if limit == Some(Duration::ZERO) {
+            return Waited::TimedOut;
+        }
+        // A task spins no longer than it must: its worker is one that others wait for.
+        let short = limit.is_some_and(|limit| limit < SPIN);
+        if spins && !short && is_multi_core() && spin(SPIN, || block.state.load().is_resolved()) {
+            return Waited::Resolved;
+        }
+        sleep(block, limit, here)
+    })
+}
+
+fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
+    let clock = block.clock();
+    let token = here.token();
+    let (word, resolved) = block.state.wait_word();
+    let wait = Wait {
+        word,
+        mask: resolved,
+        expected: 0,
+        interrupt: token.as_ref(),
+        deadline: limit.and_then(|limit| deadline_after(clock.tick(), limit)),
+    };
+    // Before the first look: a resolver that does not see the announcement resolved before it, and the look sees that.
+    if block.state.mark_waiting().is_resolved() {
+        return Waited::Resolved;
+    }
+    match clock.wait(&wait, here.place()) {
+        Waked::Ready => Waited::Resolved,
+        Waked::TimedOut => Waited::TimedOut,
+        Waked::Interrupted => Waited::Interrupted,
+    }
+}
+
+fn is_multi_core() -> bool {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        use std::sync::OnceLock;
+        static MULTI_CORE: OnceLock<bool> = OnceLock::new();
+        *MULTI_CORE.get_or_init(|| parallelism() > 1)
+    }
+    #[cfg(any(loom, shuttle))]
+    {
+        // A spin in a model only multiplies its schedules.
+        parallelism() == 0
+    }
+}

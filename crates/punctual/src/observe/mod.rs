@@ -1,0 +1,13 @@
+//! What a pool did, as plain data.
+//!
+//! In: counters that each worker writes for itself, and sampled times. Out: a [`Stats`] snapshot that may be old but
+//! never contradicts itself. Nothing here acts on a pool.
+
+pub(crate) mod counters;
+mod histogram;
+mod stats;
+
+pub use histogram::Histogram;
+pub use stats::{LevelStats, RejectCounts, Stats};
+
+pub(crate) use histogram::Recorder;

@@ -1,0 +1,98 @@
+//! [`Stats`]: one reading of a pool.
+
+use super::Histogram;
+use crate::pool::{Size, State};
+use crate::queue::Capacity;
+use std::time::Duration;
+
+/// One snapshot: it may be old, it never contradicts itself.
+///
+/// `submitted = queued + active + finished + panicked + cancelled + expired + evicted + returned`, in every snapshot.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(2)?;
+/// pool.submit(|| ())?.join()?;
+/// let stats = pool.stats();
+/// assert_eq!((stats.submitted, stats.finished, stats.queued, stats.active), (1, 1, 0, 0));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct Stats {
+    /// Where the pool is in its life.
+    pub state: State,
+    /// The configured threads.
+    pub size: Size,
+    /// Live worker threads.
+    pub threads: usize,
+    /// Tasks that run now.
+    pub active: usize,
+    /// Live workers without a task.
+    pub idle: usize,
+    /// The most live workers there ever were.
+    pub largest: usize,
+    /// Tasks that wait.
+    pub queued: usize,
+    /// How many may wait.
+    pub capacity: Capacity,
+    /// How long the oldest waiting task has waited, at most: arrivals are noted by samples.
+    pub oldest_wait: Option<Duration>,
+    /// Tasks accepted.
+    pub submitted: u64,
+    /// Tasks that a worker took.
+    pub taken: u64,
+    /// Tasks that returned.
+    pub finished: u64,
+    /// Tasks that panicked.
+    pub panicked: u64,
+    /// Tasks that were cancelled, before they started or while they ran.
+    pub cancelled: u64,
+    /// Tasks that waited too long.
+    pub expired: u64,
+    /// Tasks thrown out for others.
+    pub evicted: u64,
+    /// Tasks that `stop` and `drain` gave back.
+    pub returned: u64,
+    /// Tasks that were not accepted.
+    pub rejected: RejectCounts,
+    /// Worker threads ever started.
+    pub threads_started: u64,
+    /// Worker threads that have ended.
+    pub threads_stopped: u64,
+    /// How often a worker went to sleep.
+    pub parks: u64,
+    /// Callbacks of the user's (hooks, sinks) that panicked.
+    pub hook_panics: u64,
+    /// From acceptance to start, sampled.
+    pub wait: Histogram,
+    /// From start to end, sampled.
+    pub run: Histogram,
+    /// Per level; a plain queue has one.
+    pub levels: Vec<LevelStats>,
+}
+
+/// Tasks that were not accepted, by reason.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RejectCounts {
+    /// The queue was full.
+    pub full: u64,
+    /// The pool had been shut down.
+    pub shutdown: u64,
+    /// No worker was alive and none could be started.
+    pub no_thread: u64,
+}
+
+/// One level of the queue.
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct LevelStats {
+    /// Tasks that wait here.
+    pub queued: usize,
+    /// How long the oldest of them has waited, at most.
+    pub oldest_wait: Option<Duration>,
+    /// Tasks that a worker took from here.
+    pub taken: u64,
+    /// From acceptance to start, sampled.
+    pub wait: Histogram,
+}

@@ -1,0 +1,37 @@
+//! Which process is this?
+//!
+//! In: nothing. Out: a number that changes in a child made by `fork`. Threads are not copied by a fork, so a pool's
+//! copy in the child can run nothing; every call on it answers with an error instead of waiting for ever. A handler
+//! registered with the system counts the forks, because asking for the process number costs a system call each time.
+
+#![allow(unsafe_code)]
+
+use crate::sync::unmodelled::{AtomicU32, Relaxed};
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The generation of this process; remembered by pools and tasks when they are made.
+#[inline]
+pub(crate) fn generation() -> u16 {
+    // Two processes of one line are told apart unless 65 536 forks lie between them.
+    GENERATION.load(Relaxed) as u16
+}
+
+/// Makes sure that forks are counted.
+#[cfg(all(unix, not(any(loom, shuttle))))]
+pub(crate) fn watch() {
+    use std::sync::Once;
+    static ONCE: Once = Once::new();
+    extern "C" fn in_child() {
+        GENERATION.fetch_add(1, Relaxed);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler only touches an atomic, which is allowed between fork and exec. If the system has no
+        // memory for the registration, forks go unnoticed, as they would without this module.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// No forks here.
+#[cfg(not(all(unix, not(any(loom, shuttle)))))]
+pub(crate) fn watch() {}

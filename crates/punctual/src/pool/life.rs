@@ -1,0 +1,230 @@
+//! How a pool ends, and how others wait for that.
+//!
+//! In: `shutdown`, `stop`, `drain`, and the last worker leaving. Out: the five states in order, the tasks that did not
+//! run, and everybody told. A pool has ended when it is closed, no task waits, and no worker is left; whoever makes
+//! the last of these true runs [`Engine::try_terminate`]: the closer, a worker on its way out, or a canceller whose
+//! task was the last.
+
+use super::engine::Engine;
+use super::state::State;
+use crate::handle::Unrun;
+use crate::sync::atomic;
+use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use crate::task::home::Home;
+use crate::task::state::{Claim, End};
+use crate::task::{Here, Token, contain, here};
+use crate::time::{Place, Wait, Waked, deadline_after};
+use std::time::Duration;
+
+/// How a wait for the pool's end, or for quiet, went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Reached,
+    TimedOut,
+    /// The token given to the wait has fired.
+    Interrupted,
+}
+
+impl Engine {
+    /// No more tasks from here on; what was accepted runs.
+    pub(crate) fn shutdown(&self) {
+        self.close(State::Shutdown);
+        self.try_terminate();
+    }
+
+    fn close(&self, state: State) {
+        if self.is_forked() {
+            return;
+        }
+        // Under the lock that decides about acceptance: every task is either before this or refused.
+        let mut producers = self.room.producers();
+        producers.close();
+        self.run_state.raise(state);
+        drop(producers);
+        // Sleepers must find out; one that lies down after this sees the closed room in its last look.
+        self.idle.wake_all();
+    }
+
+    /// As `shutdown`, and the tasks that wait come back, and the running ones are asked to stop.
+    pub(crate) fn stop(&self) -> Vec<Unrun> {
+        self.close(State::Stop);
+        let unrun = self.drain();
+        // After the state: a task that asks for its token from now on gets it fired.
+        let tokens = self.staff.lock().tokens();
+        for token in tokens {
+            token.cancel();
+        }
+        self.try_terminate();
+        unrun
+    }
+
+    /// Takes the waiting tasks out.
+    pub(crate) fn drain(&self) -> Vec<Unrun> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let mut unrun = Vec::new();
+        for mut slot in self.room.drain() {
+            let Some(entry) = slot.take_entry() else {
+                self.remove(slot.class(), End::Returned);
+                unrun.push(Unrun::closure(slot));
+                continue;
+            };
+            match entry.header().claim() {
+                // Cancelled meanwhile; the canceller counts it.
+                Claim::Lost => entry.let_go(),
+                Claim::Won => {
+                    self.remove(entry.header().class, End::Returned);
+                    let entry = Unrun::entry(entry);
+                    self.hooks.after(&entry.info(), crate::task::Outcome::Cancelled);
+                    unrun.push(entry);
+                }
+            }
+        }
+        self.task_removed();
+        unrun
+    }
+
+    /// A task left the queue without a worker: somebody may wait for that.
+    pub(super) fn task_removed(&self) {
+        self.tell_idle_watchers();
+        if self.state() >= State::Shutdown {
+            self.try_terminate();
+        }
+    }
+
+    /// Ends the pool if nothing is left of it. Once.
+    pub(crate) fn try_terminate(&self) {
+        let reading = self.run_state.read();
+        if reading.state() < State::Shutdown || reading.workers() > 0 || self.is_forked() {
+            return;
+        }
+        // The counts are read after the workers are gone: nobody takes tasks, and the closed room lets none in, so
+        // what waits can only become less. A submission that reserved a permit and then found the room closed comes
+        // here itself.
+        let (_, waiting) = self.room.glance();
+        if waiting > 0 {
+            return;
+        }
+        if !self.run_state.raise(State::Tidying) {
+            return;
+        }
+        let hook = self.life.on_terminated.lock().take();
+        if let Some(hook) = hook {
+            self.hooks.call(hook);
+        }
+        self.run_state.raise(State::Terminated);
+        self.tell();
+        // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
+        // worker, or a canceller with a reference of its own.
+        let anchor = self.life.anchor.lock().take();
+        drop(anchor);
+    }
+
+    /// Wakes those who wait for a moment in the pool's life.
+    fn tell(&self) {
+        self.life.moments.0.fetch_add(1, AcqRel);
+        self.life.moments.wake_all();
+    }
+
+    /// A worker is about to sleep, or a task went away: whoever waits for quiet should look.
+    ///
+    /// The fence pairs with the one in [`Engine::wait_idle`]: either this thread sees the watcher, or the watcher's
+    /// look, which comes after its announcement, sees the counts this thread wrote.
+    pub(crate) fn tell_idle_watchers(&self) {
+        atomic::fence(SeqCst);
+        if self.life.idle_watchers.load(Relaxed) > 0 {
+            self.tell();
+        }
+    }
+
+    /// Whether the calling thread is one of this pool's own workers.
+    pub(crate) fn is_own_worker(&self) -> bool {
+        here(|here| here.place() == Place::Task(self.identity()))
+    }
+
+    /// Waits until the pool has terminated, or the token fires. From one of its own tasks that cannot happen, and the
+    /// answer is at once.
+    pub(crate) fn await_termination(&self, limit: Option<Duration>, token: Option<&Token>) -> Waited {
+        if self.state() == State::Terminated {
+            return Waited::Reached;
+        }
+        if self.is_own_worker() || self.is_forked() {
+            return Waited::TimedOut;
+        }
+        self.wait_until(limit, token, || self.state() == State::Terminated)
+    }
+
+    /// Waits until nothing is queued and nothing runs. A task of this pool that asks does not count itself.
+    pub(crate) fn wait_idle(&self, limit: Duration) -> bool {
+        if self.is_forked() {
+            return false;
+        }
+        let myself = u64::from(self.is_own_worker() && here(|here| here.is_in_task()));
+        self.life.idle_watchers.fetch_add(1, Relaxed);
+        atomic::fence(SeqCst);
+        let own = here(|here| here.token());
+        let waited = self.wait_until(Some(limit), own.as_ref(), || {
+            let (tally, staff) = self.room.tally(|| self.staff.lock().read());
+            tally.waiting() == 0 && tally.taken - staff.totals.ended <= myself
+        });
+        self.life.idle_watchers.fetch_sub(1, Relaxed);
+        waited == Waited::Reached
+    }
+
+    fn wait_until(
+        &self,
+        limit: Option<Duration>,
+        token: Option<&Token>,
+        is_reached: impl Fn() -> bool,
+    ) -> Waited {
+        let deadline = limit.and_then(|limit| deadline_after(self.clock.tick(), limit));
+        loop {
+            let moment = self.life.moments.load() & !crate::sync::wait::NUDGE;
+            if is_reached() {
+                return Waited::Reached;
+            }
+            let wait = Wait {
+                word: &self.life.moments,
+                mask: !crate::sync::wait::NUDGE,
+                expected: moment,
+                interrupt: token,
+                deadline,
+            };
+            match self.clock.wait(&wait, here(|here| place_of(here))) {
+                Waked::Ready => {}
+                Waked::Interrupted => return Waited::Interrupted,
+                Waked::TimedOut => {
+                    return if is_reached() {
+                        Waited::Reached
+                    } else {
+                        Waited::TimedOut
+                    };
+                }
+            }
+        }
+    }
+
+    /// Joins the threads of a terminated pool, but never this one: after this, nothing of the pool runs.
+    pub(crate) fn join_threads(&self) {
+        if self.is_forked() {
+            return;
+        }
+        let threads = self.staff.lock().take_threads();
+        let me = crate::sync::this_thread();
+        for thread in threads {
+            if thread.thread().id() != me {
+                // A worker contains every panic; one that came through anyway has been printed by its thread.
+                contain(|| drop(thread.join()));
+            }
+        }
+    }
+}
+
+fn place_of(here: Here<'_>) -> Place {
+    if here.is_in_task() {
+        here.place()
+    } else {
+        Place::Outside
+    }
+}

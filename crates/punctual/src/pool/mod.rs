@@ -1,0 +1,218 @@
+//! The front door: building a pool, getting in, and closing it.
+//!
+//! In: settings, then tasks. Out: a [`Pool`] that owns its threads. [`builder`] checks, [`engine`] is what is shared,
+//! [`admit`] lets tasks in, [`staff`] knows the workers, [`life`] ends it, [`owner`] says who keeps it open.
+
+pub(crate) mod admit;
+mod builder;
+pub(crate) mod engine;
+pub(crate) mod fork;
+mod life;
+pub(crate) mod owner;
+pub(crate) mod staff;
+mod state;
+
+pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
+pub use owner::OnDrop;
+pub use state::State;
+
+use crate::observe::Stats;
+use crate::sync::Arc;
+use crate::task::Token;
+use crate::{ConfigError, Executor, Queue, Unrun};
+use life::Waited;
+use owner::Owner;
+use std::fmt;
+use std::ops::Deref;
+use std::time::Duration;
+
+/// Owns worker threads. Every verb of an [`Executor`] works on a pool too.
+///
+/// Clones share the pool; when the last owner is dropped it closes ([`OnDrop`]): nothing accepted is lost.
+///
+/// ```
+/// use punctual::Pool;
+///
+/// let pool = Pool::fixed(2)?;
+/// let answer = pool.submit(|| 6 * 7)?;
+/// assert_eq!(answer.join()?, 42);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct Pool {
+    executor: Executor,
+}
+
+/// The threads of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Threads that stay.
+    pub core: usize,
+    /// The most threads at a time.
+    pub max: usize,
+}
+
+/// What [`Pool::close`] and its kin found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a report may say that tasks still run"]
+pub struct CloseReport {
+    /// Every task has ended and every worker has left.
+    pub terminated: bool,
+    /// Tasks that still run.
+    pub still_running: usize,
+    /// Delayed and repeating tasks that will not run.
+    pub cancelled_delayed: usize,
+    /// Waiting tasks that were dropped because the limit had passed; their handles say cancelled.
+    pub dropped: usize,
+}
+
+impl Pool {
+    /// A pool with this name, to be configured.
+    pub fn builder(name: impl Into<Arc<str>>) -> PoolBuilder {
+        PoolBuilder::new(name.into())
+    }
+
+    /// `threads` threads and an unbounded queue.
+    pub fn fixed(threads: usize) -> Result<Pool, ConfigError> {
+        Pool::builder("fixed")
+            .core_threads(threads)
+            .max_threads(threads)
+            .queue(Queue::unbounded())
+            .build()
+    }
+
+    pub(crate) fn of(owner: Arc<Owner>) -> Self {
+        Pool {
+            executor: Executor::of(owner),
+        }
+    }
+
+    fn engine(&self) -> &Arc<engine::Engine> {
+        self.executor.engine()
+    }
+
+    /// The name it was built with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.engine().name
+    }
+
+    /// The configured threads.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.engine().config.size
+    }
+
+    /// Where it is in its life.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.engine().state()
+    }
+
+    /// What it did and does: one snapshot.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.engine().stats()
+    }
+
+    /// An owner without the pool's own verbs.
+    #[must_use]
+    pub fn executor(&self) -> Executor {
+        self.executor.clone()
+    }
+
+    /// Accepts no more tasks and returns; what was accepted runs.
+    pub fn shutdown(&self) {
+        self.engine().shutdown();
+    }
+
+    /// Accepts no more tasks, takes the waiting ones out and gives them back, and asks the running ones to stop (their
+    /// tokens fire; their handles still get what they return). The handles of the tasks that come back say cancelled.
+    #[must_use = "the tasks inside have not run; dropping them drops their closures"]
+    pub fn stop(&self) -> Vec<Unrun> {
+        self.engine().stop()
+    }
+
+    /// Takes the waiting tasks out of a pool that goes on. Their handles say cancelled.
+    #[must_use = "the tasks inside have not run; dropping them drops their closures"]
+    pub fn drain(&self) -> Vec<Unrun> {
+        self.engine().drain()
+    }
+
+    /// Waits until the pool has terminated; false if it has not within the limit. From one of its own tasks, which
+    /// would have to end first, the answer is false at once.
+    #[must_use = "false means that tasks still run"]
+    pub fn await_termination(&self, limit: Duration) -> bool {
+        let own = crate::task::here(|here| here.token());
+        self.engine().await_termination(Some(limit), own.as_ref()) == Waited::Reached
+    }
+
+    /// Waits until nothing is queued and nothing runs; false if that was not so within the limit. The pool goes on. A
+    /// task of this pool that calls it does not count itself.
+    #[must_use = "false means that there is still work"]
+    pub fn wait_idle(&self, limit: Duration) -> bool {
+        self.engine().wait_idle(limit)
+    }
+
+    /// Shuts down and waits until everything accepted has run. From one of its own tasks it shuts down and returns.
+    #[allow(clippy::must_use_candidate, reason = "the report type says so itself")]
+    pub fn close(&self) -> CloseReport {
+        let engine = self.engine();
+        engine.shutdown();
+        // The calling task's own token does not end this wait: `close_with` is for that.
+        let _ = engine.await_termination(None, None);
+        self.closed(0)
+    }
+
+    /// Shuts down and waits; when the limit passes, stops: the running tasks are asked to stop, the waiting ones are
+    /// dropped. Returns then, whatever still runs.
+    pub fn close_timeout(&self, limit: Duration) -> CloseReport {
+        let engine = self.engine();
+        engine.shutdown();
+        let mut dropped = 0;
+        if engine.await_termination(Some(limit), None) != Waited::Reached && !engine.is_own_worker() {
+            dropped = engine.stop().len();
+        }
+        self.closed(dropped)
+    }
+
+    /// As [`Pool::close`], but stops when the token fires, and then goes on waiting for the running tasks.
+    pub fn close_with(&self, token: &Token) -> CloseReport {
+        let engine = self.engine();
+        engine.shutdown();
+        let mut dropped = 0;
+        if engine.await_termination(None, Some(token)) == Waited::Interrupted {
+            dropped = engine.stop().len();
+            let _ = engine.await_termination(None, None);
+        }
+        self.closed(dropped)
+    }
+
+    fn closed(&self, dropped: usize) -> CloseReport {
+        let engine = self.engine();
+        let terminated = engine.state() == State::Terminated;
+        if terminated {
+            engine.join_threads();
+        }
+        CloseReport {
+            terminated,
+            still_running: engine.stats().active,
+            cancelled_delayed: 0,
+            dropped,
+        }
+    }
+}
+
+impl Deref for Pool {
+    type Target = Executor;
+    fn deref(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+/// The whole pool in one line, for a bug report; never waits for a lock.
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.engine().fmt(f)
+    }
+}

@@ -1,0 +1,407 @@
+//! The two ends of a log: segments linked in the order they were filled.
+//!
+//! In: records at the [`Tail`]. Out: the same records at the [`Head`], in the same order. The two never share a
+//! segment: when the head is dry it takes the tail's whole chain and leaves its own empty segment there. So a
+//! consumer that chases a producer does not pull the producer's cache line away with every record, and no segment
+//! ever needs reclaiming: it has one owner at a time. Each end is used under its own lock; [`Tail::swap`] under both.
+
+#![allow(unsafe_code)]
+
+use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
+use crate::task::Class;
+use crate::task::block::Entry;
+use crate::task::record::{self, MAX_WORDS, Payload, Slot};
+use crate::time::{Clock, Tick};
+use std::ptr::NonNull;
+
+/// Where producers write.
+pub(super) struct Tail {
+    first: NonNull<Segment>,
+    current: NonNull<Segment>,
+    offset: usize,
+    /// Records in this chain.
+    count: u64,
+    /// A segment brought along for when the current one is full: nothing is allocated under the lock.
+    ready: Option<Owned>,
+}
+
+/// Where consumers read.
+pub(super) struct Head {
+    segment: NonNull<Segment>,
+    offset: usize,
+    /// Records left in this chain.
+    left: u64,
+    /// The latest arrival known to be not later than that of the record at the head; 0 = not known.
+    arrived: Tick,
+    /// A segment read to its end; whoever holds the lock takes it away.
+    finished: Option<Owned>,
+}
+
+// SAFETY: both ends own their segments, and records are `Send`.
+unsafe impl Send for Tail {}
+// SAFETY: as above.
+unsafe impl Send for Head {}
+
+/// What [`Head::take`] learnt about the record's arrival.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) tick: Tick,
+    /// How many records this one speaks for.
+    pub(crate) weight: u64,
+}
+
+impl Tail {
+    pub(super) fn new(segment: Owned) -> Self {
+        let segment = segment.into_raw();
+        Tail {
+            first: segment,
+            current: segment,
+            offset: 0,
+            count: 0,
+            ready: None,
+        }
+    }
+
+    /// Writes a record. `Err`: the segment is full, bring another ([`Tail::bring`]). `number` is the record's place
+    /// among all ever written; `stamp` asks for the arrival to be noted if this record opens a chain.
+    #[inline]
+    pub(super) fn push<P: Payload>(
+        &mut self,
+        class: Class,
+        payload: P,
+        number: u64,
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
+        let needed = 1 + P::WORDS;
+        if WORDS - self.offset < needed && !self.turn_over() {
+            return Err(payload);
+        }
+        // SAFETY: the tail owns `current`, and `needed` words are free at `offset`. The payload's type fits its words
+        // (contract of `Payload`), and is moved, not copied: nothing drops it here.
+        unsafe {
+            let segment = self.current.as_mut();
+            segment.witness.touch();
+            let place = segment.words.as_mut_ptr().add(self.offset);
+            place.cast::<u64>().write(record::header::<P>(class));
+            place.add(1).cast::<P>().write(payload);
+            if number.is_multiple_of(SAMPLE_EVERY) {
+                segment.note(number, clock.tick().max(1));
+            } else if self.count == 0 && stamp {
+                segment.opened = clock.tick().max(1);
+            }
+        }
+        self.offset += needed;
+        self.count += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn turn_over(&mut self) -> bool {
+        let Some(next) = self.ready.take() else {
+            return false;
+        };
+        let next = next.into_raw();
+        // SAFETY: the tail owns `current`; the zero word tells the reader to follow `next`.
+        unsafe {
+            let segment = self.current.as_mut();
+            if self.offset < WORDS {
+                segment.words[self.offset].write(0);
+            }
+            segment.next = next.as_ptr();
+        }
+        self.current = next;
+        self.offset = 0;
+        true
+    }
+
+    /// Takes a spare segment for later; gives it back if there is one already.
+    pub(super) fn bring(&mut self, segment: Owned) -> Option<Owned> {
+        if self.ready.is_some() {
+            return Some(segment);
+        }
+        self.ready = Some(segment);
+        None
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// When the chain was opened, if noted.
+    pub(super) fn opened(&self) -> Tick {
+        // SAFETY: the tail owns its segments.
+        unsafe { self.first.as_ref() }.opened
+    }
+
+    /// Sweeps dead entries out of this chain; see [`compact`].
+    pub(super) fn sweep(&mut self, swept: &mut Swept) {
+        let begin = Cursor {
+            segment: self.first,
+            offset: 0,
+        };
+        // SAFETY: the tail owns the chain, and `count` records lie in it.
+        let (kept, end) = unsafe { compact(begin, self.count, swept) };
+        self.count = kept;
+        self.current = end.segment;
+        self.offset = end.offset;
+    }
+
+    /// Gives the whole chain to a dry head, for the head's empty segment.
+    fn swap(&mut self, head: &mut Head) {
+        debug_assert!(head.left == 0);
+        let chain = self.first;
+        // SAFETY: the head owns its segment and has read it to the end.
+        let mut empty = unsafe { Owned::from_raw(head.segment) };
+        empty.reset();
+        let empty = empty.into_raw();
+        head.segment = chain;
+        head.offset = 0;
+        head.left = self.count;
+        head.arrived = self.opened();
+        self.first = empty;
+        self.current = empty;
+        self.offset = 0;
+        self.count = 0;
+    }
+}
+
+impl Head {
+    pub(super) fn new(segment: Owned) -> Self {
+        Head {
+            segment: segment.into_raw(),
+            offset: 0,
+            left: 0,
+            arrived: 0,
+            finished: None,
+        }
+    }
+
+    pub(super) fn is_dry(&self) -> bool {
+        self.left == 0
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn arrived(&self) -> Tick {
+        self.arrived
+    }
+
+    pub(super) fn refill(&mut self, tail: &mut Tail) {
+        tail.swap(self);
+    }
+
+    /// Moves the record at the head into the slot. Only when not dry.
+    #[inline]
+    pub(super) fn take(&mut self, slot: &mut Slot, number: u64) -> Option<Arrival> {
+        debug_assert!(self.left > 0);
+        // SAFETY: `left` records lie ahead: `offset` is at one of them, or at the end of a segment that has a next.
+        // The record's words are forgotten by moving `offset` past them.
+        unsafe {
+            if self.offset == WORDS || self.word() == 0 {
+                self.turn_over();
+            }
+            let segment = self.segment.as_mut();
+            segment.witness.touch();
+            let place = segment.words.as_ptr().add(self.offset).cast::<u64>();
+            slot.fill(place);
+            let (_, table) = record::read_header(place.read());
+            self.offset += 1 + table.words;
+            self.left -= 1;
+            if number.is_multiple_of(SAMPLE_EVERY)
+                && let Some(tick) = segment.noted(number)
+            {
+                self.arrived = tick;
+                return Some(Arrival {
+                    tick,
+                    weight: SAMPLE_EVERY,
+                });
+            }
+            let opened = std::mem::take(&mut segment.opened);
+            (opened != 0).then_some(Arrival {
+                tick: opened,
+                weight: 1,
+            })
+        }
+    }
+
+    /// # Safety
+    /// `offset` is inside the segment and at a word that was written.
+    #[inline]
+    unsafe fn word(&self) -> u64 {
+        // SAFETY: the caller's promise; the head owns its segment.
+        unsafe { self.segment.as_ref().words[self.offset].assume_init() }
+    }
+
+    #[cold]
+    fn turn_over(&mut self) {
+        // SAFETY: the head owns the segment and has read it to the end; records lie ahead, so there is a next.
+        unsafe {
+            let next = NonNull::new(self.segment.as_ref().next).expect("records lie ahead");
+            self.finished = Some(Owned::from_raw(self.segment));
+            self.segment = next;
+        }
+        self.offset = 0;
+    }
+
+    /// A segment that nobody needs here any more.
+    #[inline]
+    pub(super) fn take_finished(&mut self) -> Option<Owned> {
+        self.finished.take()
+    }
+
+    /// Moves the rest of this chain away and leaves the given segment.
+    pub(super) fn detach(&mut self, empty: Owned) -> Head {
+        std::mem::replace(self, Head::new(empty))
+    }
+
+    /// Sweeps dead entries out of this chain; see [`compact`].
+    pub(super) fn sweep(&mut self, swept: &mut Swept) {
+        let begin = Cursor {
+            segment: self.segment,
+            offset: self.offset,
+        };
+        // SAFETY: the head owns the chain, and `left` records lie ahead of its place.
+        (self.left, _) = unsafe { compact(begin, self.left, swept) };
+        self.arrived = 0;
+    }
+}
+
+/// What a sweep took out, to be let go of outside the locks.
+#[derive(Default)]
+pub(super) struct Swept {
+    pub(super) dead: Vec<Entry>,
+    pub(super) emptied: Vec<Owned>,
+}
+
+/// Takes the entries out of a chain whose task somebody else has claimed, and closes the gaps; gives the number of
+/// records left and the place behind the last. Records move towards the beginning only: a record never fits later
+/// than it did before, so the writing place never passes the reading place. What was noted of arrivals is forgotten,
+/// because the numbers no longer match.
+///
+/// # Safety
+/// The caller owns the chain, and `count` records lie ahead of `begin`.
+unsafe fn compact(begin: Cursor, count: u64, swept: &mut Swept) -> (u64, Cursor) {
+    let (mut read, mut write) = (begin, begin);
+    let mut kept = 0;
+    for _ in 0..count {
+        // SAFETY: a record lies ahead of `read`, and it is copied to `words` before anything is written.
+        unsafe {
+            read.settle();
+            let place = read.place();
+            let (_, table) = record::read_header(place.read());
+            let length = 1 + table.words;
+            read.offset += length;
+            if table.is_entry {
+                let entry = Entry::from_raw(place.add(1).cast::<NonNull<_>>().read());
+                if entry.header().state.load().is_claimed() {
+                    swept.dead.push(entry);
+                    continue;
+                }
+                // Still waiting: the words below are the entry, this was a look.
+                let _ = entry.into_raw();
+            }
+            let mut words = [0_u64; 1 + MAX_WORDS];
+            std::ptr::copy_nonoverlapping(place, words.as_mut_ptr(), length);
+            if WORDS - write.offset < length {
+                write.turn_over();
+            }
+            std::ptr::copy_nonoverlapping(words.as_ptr(), write.place(), length);
+            write.offset += length;
+            kept += 1;
+        }
+    }
+    // SAFETY: everything behind the writing place has been read, and its segments are this chain's own.
+    unsafe {
+        let mut rest = std::mem::replace(&mut write.segment.as_mut().next, std::ptr::null_mut());
+        while let Some(segment) = NonNull::new(rest) {
+            rest = segment.as_ref().next;
+            swept.emptied.push(Owned::from_raw(segment));
+        }
+        let mut segment = Some(begin.segment);
+        while let Some(mut each) = segment {
+            each.as_mut().forget_samples();
+            segment = NonNull::new(each.as_ref().next);
+        }
+    }
+    (kept, write)
+}
+
+/// A place in a chain, for walking it under the locks.
+#[derive(Clone, Copy)]
+struct Cursor {
+    segment: NonNull<Segment>,
+    offset: usize,
+}
+
+impl Cursor {
+    /// # Safety
+    /// The segment lives and `offset` is inside it.
+    unsafe fn place(&mut self) -> *mut u64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.segment.as_mut().words.as_mut_ptr().add(self.offset).cast() }
+    }
+
+    /// Steps over a segment's end.
+    ///
+    /// # Safety
+    /// A record lies ahead.
+    unsafe fn settle(&mut self) {
+        // SAFETY: a record lies ahead, so the word was written, or the segment is full and has a next.
+        unsafe {
+            if self.offset == WORDS || self.place().read() == 0 {
+                self.segment = NonNull::new(self.segment.as_ref().next).expect("records lie ahead");
+                self.offset = 0;
+            }
+        }
+    }
+
+    /// Ends the segment being written and goes on in the next.
+    ///
+    /// # Safety
+    /// The chain has a next segment, all of which has been read up to at least this one's beginning.
+    unsafe fn turn_over(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.offset < WORDS {
+                self.place().write(0);
+            }
+            self.segment =
+                NonNull::new(self.segment.as_ref().next).expect("the reader is in a later segment");
+        }
+        self.offset = 0;
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        debug_assert!(
+            self.left == 0,
+            "a log was dropped with {} records in it",
+            self.left
+        );
+        let mut next = Some(self.segment);
+        while let Some(segment) = next {
+            // SAFETY: the head owns its chain; nobody is left to read it.
+            unsafe {
+                next = NonNull::new(segment.as_ref().next);
+                drop(Owned::from_raw(segment));
+            }
+        }
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        // A head knows how to walk a chain; records cannot be left, the room has taken them out.
+        drop(Head {
+            segment: self.first,
+            offset: 0,
+            left: self.count,
+            arrived: 0,
+            finished: None,
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! Waiting rooms.
+//!
+//! In: records, under the producers' lock, where order, acceptance, capacity and closing are decided together. Out:
+//! one record at a time, under the consumers' lock. A queue knows no workers and wakes nobody: it answers, and the
+//! pool acts. [`segment`] is the memory, [`chain`] the two ends of a log made of it, [`room`] the locks and counts.
+
+mod chain;
+pub(crate) mod room;
+mod segment;
+
+pub(crate) use room::{Refusal, Room};
+
+use crate::ConfigError;
+
+/// How much may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capacity {
+    /// At most this many tasks.
+    Bounded(usize),
+    /// Until memory ends.
+    Unbounded,
+}
+
+impl From<usize> for Capacity {
+    fn from(n: usize) -> Self {
+        Capacity::Bounded(n)
+    }
+}
+
+impl Capacity {
+    /// As a number to compare a count with.
+    pub(crate) fn limit(self) -> u64 {
+        match self {
+            Capacity::Bounded(n) => n as u64,
+            Capacity::Unbounded => u64::MAX,
+        }
+    }
+}
+
+/// The waiting room of a pool and its discipline.
+///
+/// ```
+/// use punctual::{Pool, Queue};
+/// let pool = Pool::builder("mail").core_threads(2).queue(Queue::bounded(1_000)).build()?;
+/// # Ok::<(), punctual::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Queue {
+    capacity: Capacity,
+}
+
+impl Queue {
+    /// First in, first out, at most `n` waiting tasks.
+    #[must_use]
+    pub fn bounded(n: usize) -> Self {
+        Queue {
+            capacity: Capacity::Bounded(n),
+        }
+    }
+
+    /// First in, first out, without a bound: a producer that is faster than the workers fills the memory.
+    #[must_use]
+    pub fn unbounded() -> Self {
+        Queue {
+            capacity: Capacity::Unbounded,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        match self.capacity {
+            Capacity::Bounded(0) => Err(ConfigError::new(
+                "queue",
+                "bounded(0)",
+                "a queue holds at least one task",
+                "give it room, e.g. Queue::bounded(1)",
+            )),
+            _ => Ok(()),
+        }
+    }
+}

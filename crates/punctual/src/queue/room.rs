@@ -1,0 +1,373 @@
+//! The plain waiting room: a log behind two locks.
+//!
+//! In: records, accepted or refused under the producers' lock. Out: records, one at a time, under the consumers'
+//! lock, in the order in which they were accepted. Lock order: consumers before producers. Nothing user-written, and
+//! no allocation, happens under either lock.
+//!
+//! **Counting.** `pushed`: records ever written. `popped`: records that left the log. `untaken`: those among them
+//! that no worker took, because their task was claimed elsewhere or the log was drained. `removed`: tasks that ended
+//! without being taken. A permit is held from the push until the task is taken or removed, so
+//! `waiting = pushed - (popped - untaken) - removed`, and each permit comes back exactly once. The producers keep a
+//! stale copy of what came back and look again only when it says "full": in the common case they read nothing that
+//! consumers write.
+//!
+//! **Layout.** What producers write and what consumers write lie on different cache lines; the test
+//! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
+
+use super::Capacity;
+pub(crate) use super::chain::Arrival;
+use super::chain::{Head, Swept, Tail};
+use super::segment::Owned;
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::{Guard, Lock, Padded};
+use crate::task::Class;
+use crate::task::record::{Payload, Slot};
+use crate::task::state::Claim;
+use crate::time::{Clock, Tick};
+
+/// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
+const MAX_SPARES: usize = 256;
+
+/// Dead entries may be this many more than live ones before they are swept out.
+const DEAD_SLACK: u64 = 1024;
+
+/// A log, its locks, and its counts. `G` is what the pool keeps under the producers' lock beside them.
+#[repr(C)]
+pub(crate) struct Room<G> {
+    producers: Padded<Lock<Producers<G>>>,
+    /// Mirror of [`Producers::pushed`], for those who look without the lock.
+    pushed: Padded<AtomicU64>,
+    consumers: Padded<Lock<Consumers>>,
+    popped: Padded<AtomicU64>,
+    untaken: AtomicU64,
+    removed: AtomicU64,
+    spares: Lock<Vec<Owned>>,
+}
+
+/// Everything that decides about acceptance.
+pub(crate) struct Producers<G> {
+    tail: Tail,
+    pushed: u64,
+    /// Permits that came back, when last looked at; never more than the truth.
+    returned: u64,
+    capacity: Capacity,
+    /// Permits of submissions that are starting a worker before they publish.
+    reserved: u64,
+    closed: bool,
+    pub(crate) gate: G,
+}
+
+struct Consumers {
+    head: Head,
+    popped: u64,
+}
+
+/// Why a task was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Closed,
+    Full { waiting: usize, capacity: usize },
+}
+
+/// Counts read at one moment; see [`Room::tally`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tally {
+    pub(crate) pushed: u64,
+    pub(crate) taken: u64,
+    pub(crate) removed: u64,
+    pub(crate) capacity: Capacity,
+}
+
+impl Tally {
+    pub(crate) fn waiting(&self) -> u64 {
+        self.pushed - self.taken - self.removed
+    }
+}
+
+impl<G> Producers<G> {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Decides whether one more task may come in.
+    #[inline]
+    pub(crate) fn check(&mut self, room: &Room<G>) -> Result<(), Refusal> {
+        if self.closed {
+            return Err(Refusal::Closed);
+        }
+        if self.pushed - self.returned + self.reserved < self.capacity.limit() {
+            return Ok(());
+        }
+        self.returned = room.returned();
+        let held = self.pushed - self.returned + self.reserved;
+        match self.capacity {
+            Capacity::Bounded(capacity) if held >= capacity as u64 => Err(Refusal::Full {
+                waiting: held as usize,
+                capacity,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a record that [`Producers::check`] has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
+    #[inline]
+    pub(crate) fn push<P: Payload>(
+        &mut self,
+        room: &Room<G>,
+        class: Class,
+        payload: P,
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
+        self.tail.push(class, payload, self.pushed, stamp, clock)?;
+        self.pushed += 1;
+        // Release pairs with the loads in `pop` and `looks_empty`; the records themselves are ordered by the lock
+        // that a refill takes.
+        room.pushed.store(self.pushed, Release);
+        Ok(())
+    }
+
+    /// Holds a permit for a submission that must leave the lock before it can publish.
+    pub(crate) fn reserve(&mut self) {
+        self.reserved += 1;
+    }
+
+    pub(crate) fn unreserve(&mut self) {
+        self.reserved -= 1;
+    }
+}
+
+impl<G> Room<G> {
+    pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
+        Room {
+            producers: Padded(Lock::new(Producers {
+                tail: Tail::new(Owned::new()),
+                pushed: 0,
+                returned: 0,
+                capacity,
+                reserved: 0,
+                closed: false,
+                gate,
+            })),
+            pushed: Padded(AtomicU64::new(0)),
+            consumers: Padded(Lock::new(Consumers {
+                head: Head::new(Owned::new()),
+                popped: 0,
+            })),
+            popped: Padded(AtomicU64::new(0)),
+            untaken: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
+            spares: Lock::new(Vec::new()),
+        }
+    }
+
+    /// The producers' side: acceptance is decided while this is held.
+    #[inline]
+    pub(crate) fn producers(&self) -> Guard<'_, Producers<G>> {
+        self.producers.lock()
+    }
+
+    /// Brings a segment to the producers, from the spares or fresh.
+    #[cold]
+    pub(crate) fn bring(&self) {
+        let spare = self.spares.lock().pop();
+        let segment = spare.unwrap_or_else(Owned::new);
+        let extra = self.producers().tail.bring(segment);
+        self.spare(extra);
+    }
+
+    fn spare(&self, segment: Option<Owned>) {
+        let Some(mut segment) = segment else { return };
+        segment.reset();
+        let mut spares = self.spares.lock();
+        if spares.len() < MAX_SPARES {
+            spares.push(segment);
+        }
+    }
+
+    /// Permits that came back. Read in this order, each never decreasing, the sum is never more than the truth:
+    /// `untaken` is raised before the `popped` it belongs to.
+    fn returned(&self) -> u64 {
+        let popped = self.popped.load(Acquire);
+        let untaken = self.untaken.load(Acquire);
+        let removed = self.removed.load(Acquire);
+        // A drained record counts in all three; between the loads `untaken` may have run ahead.
+        popped.saturating_sub(untaken) + removed
+    }
+
+    /// Moves the oldest waiting record into the slot, claimed. `None`: nothing waits.
+    #[inline]
+    pub(crate) fn pop(&self, slot: &mut Slot) -> Option<Option<Arrival>> {
+        loop {
+            let mut consumers = self.consumers.lock();
+            if consumers.head.is_dry() {
+                // Without the tail's lock first: a consumer that finds nothing must not slow the producers down.
+                if self.pushed.load(Acquire) == consumers.popped {
+                    return None;
+                }
+                consumers.head.refill(&mut self.producers.lock().tail);
+            }
+            let number = consumers.popped;
+            let arrival = consumers.head.take(slot, number);
+            // Under the lock: the order of claims is the order of the log, and the permit comes back once.
+            let lost = slot
+                .peek_entry()
+                .is_some_and(|entry| entry.header().claim() == Claim::Lost);
+            if lost {
+                self.untaken.fetch_add(1, Release);
+            }
+            consumers.popped += 1;
+            self.popped.store(consumers.popped, Release);
+            let finished = consumers.head.take_finished();
+            drop(consumers);
+            if finished.is_some() {
+                self.spare(finished);
+            }
+            if !lost {
+                return Some(arrival);
+            }
+            if let Some(entry) = slot.take_entry() {
+                entry.let_go();
+            }
+        }
+    }
+
+    /// Two loads; may be old, both ways.
+    #[inline]
+    pub(crate) fn looks_empty(&self) -> bool {
+        self.pushed.load(Acquire) == self.popped.load(Acquire)
+    }
+
+    /// Whether nothing is in the log, seen under the producers' lock: whoever pushes after this has taken that lock
+    /// after us, and sees what we wrote before it. The idle protocol stands on this.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.look(|_| true)
+    }
+
+    /// [`Room::is_empty`], and more may come.
+    pub(crate) fn is_empty_and_open(&self) -> bool {
+        self.look(|producers| !producers.closed)
+    }
+
+    /// [`Room::is_empty`], and nothing will come any more.
+    pub(crate) fn is_closed_and_empty(&self) -> bool {
+        self.look(|producers| producers.closed)
+    }
+
+    fn look(&self, holds: impl FnOnce(&Producers<G>) -> bool) -> bool {
+        let producers = self.producers.lock();
+        producers.pushed == self.popped.load(Acquire) && holds(&producers)
+    }
+
+    /// A task ended without being taken: its permit comes back. Says whether the dead entries need a sweep.
+    #[must_use]
+    pub(crate) fn remove(&self) -> bool {
+        let removed = self.removed.fetch_add(1, AcqRel) + 1;
+        // Drained records count in both; the difference is what lies dead in the log. Both may be a moment old.
+        let dead = removed.saturating_sub(self.untaken.load(Acquire));
+        if dead <= DEAD_SLACK {
+            return false;
+        }
+        let waiting = self.pushed.load(Acquire).saturating_sub(self.returned());
+        dead > waiting + DEAD_SLACK
+    }
+
+    /// Sweeps the dead entries out.
+    #[cold]
+    pub(crate) fn sweep(&self) {
+        let mut swept = Swept::default();
+        {
+            let mut consumers = self.consumers.lock();
+            consumers.head.sweep(&mut swept);
+            self.producers.lock().tail.sweep(&mut swept);
+            let dead = swept.dead.len() as u64;
+            self.untaken.fetch_add(dead, Release);
+            consumers.popped += dead;
+            self.popped.store(consumers.popped, Release);
+        }
+        for segment in swept.emptied {
+            self.spare(Some(segment));
+        }
+        for entry in swept.dead {
+            entry.let_go();
+        }
+    }
+
+    /// Takes everything out, in order. The tasks are not claimed yet and still hold their permits.
+    pub(crate) fn drain(&self) -> Drained {
+        let (first, second) = (Owned::new(), Owned::new());
+        let mut consumers = self.consumers.lock();
+        let front = consumers.head.detach(first);
+        // A second, dry head takes the tail's chain over.
+        let mut back = Head::new(second);
+        back.refill(&mut self.producers.lock().tail);
+        let count = front.left() + back.left();
+        self.untaken.fetch_add(count, Release);
+        consumers.popped += count;
+        self.popped.store(consumers.popped, Release);
+        drop(consumers);
+        Drained {
+            chains: [front, back],
+        }
+    }
+
+    /// The counts at one moment. While `settled` runs no task can be taken, so what it reads of ended tasks fits the
+    /// taken ones.
+    pub(crate) fn tally<R>(&self, settled: impl FnOnce() -> R) -> (Tally, R) {
+        let consumers = self.consumers.lock();
+        let settled = settled();
+        let removed = self.removed.load(Acquire);
+        let taken = consumers.popped - self.untaken.load(Acquire);
+        let producers = self.producers.lock();
+        let tally = Tally {
+            pushed: producers.pushed,
+            taken,
+            removed,
+            capacity: producers.capacity,
+        };
+        (tally, settled)
+    }
+
+    /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
+    pub(crate) fn glance(&self) -> (u64, u64) {
+        let pushed = self.pushed.load(Acquire);
+        (pushed, pushed.saturating_sub(self.returned()))
+    }
+
+    /// When the record at the head arrived, as far as it was noted.
+    pub(crate) fn oldest(&self) -> Option<Tick> {
+        let consumers = self.consumers.lock();
+        let arrived = if consumers.head.is_dry() {
+            let producers = self.producers.lock();
+            if producers.tail.is_empty() {
+                return None;
+            }
+            producers.tail.opened()
+        } else {
+            consumers.head.arrived()
+        };
+        (arrived != 0).then_some(arrived)
+    }
+}
+
+/// Records taken out by [`Room::drain`], in order.
+pub(crate) struct Drained {
+    chains: [Head; 2],
+}
+
+impl Iterator for Drained {
+    type Item = Slot;
+    fn next(&mut self) -> Option<Slot> {
+        let chain = self.chains.iter_mut().find(|chain| !chain.is_dry())?;
+        let mut slot = Slot::empty();
+        // Arrivals do not matter any more: a number that is never a sample's.
+        let _ = chain.take(&mut slot, 1);
+        drop(chain.take_finished());
+        Some(slot)
+    }
+}

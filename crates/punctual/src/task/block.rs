@@ -1,0 +1,539 @@
+//! One recycled piece of memory for a task with a handle: state, waker, closure, and later its result.
+//!
+//! ```text
+//!  64 bytes, on a line of its own
+//!  | state 4 | class 2 | fork 2 | table 8 | link 8 | waker 16 | closure, then value or panic: 24 |
+//! ```
+//!
+//! In: a closure `FnOnce() -> T`. Out: its [`End`], and the value for whoever holds the handle. Larger closures and
+//! results get larger blocks. Up to three parties hold a block: the task's side as an [`Entry`], the handle, and the
+//! `TaskRef`s together; [`State`] knows who is left, and the last one frees.
+//!
+//! Who may touch what, and when (cited below by number):
+//! 1. `class`, `fork`, `table`: written before the block is shared, then read by anybody.
+//! 2. `payload` as a closure: by the submitter until the entry is published, then by the winner of the claim.
+//! 3. `payload` as a result: written by the winner of the claim before `resolve`; after `RESOLVED` with the end
+//!    `Finished` or `Panicked` it belongs to the handle until that lets go, then to whoever frees. If a canceller
+//!    resolved first, it stays the runner's, who drops it.
+//! 4. `waker`: written by the handle while `WAKER` is clear; while it is set, read by the handle and the resolver;
+//!    dropped by whoever frees.
+//! 5. `link`: the home, or a tagged side record; changes once, from the former to the latter.
+
+#![allow(unsafe_code)]
+
+use super::home::HomeRef;
+use super::recycle;
+use super::side::Side;
+use super::state::{Claim, End, Party, Share, Snapshot, State};
+use super::{Class, Priority, TaskInfo, Token, contain, discard};
+use crate::sync::Cell;
+use crate::sync::atomic::AtomicPtr;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::sync::futex;
+use crate::time::Clock;
+use std::alloc::Layout;
+use std::any::Any;
+use std::borrow::Cow;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+use std::task::Waker;
+
+/// The part of a block that does not depend on the closure.
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) state: State,
+    pub(crate) class: Class,
+    /// The process generation the task was made in (see `pool::fork`): a forked child's copy answers with an error.
+    pub(crate) fork: u16,
+    table: &'static Table,
+    link: AtomicPtr<HomeRef>,
+    waker: Cell<MaybeUninit<Waker>>,
+}
+
+#[repr(C)]
+struct Block<F, T> {
+    header: Header,
+    payload: Cell<Payload<F, T>>,
+}
+
+#[repr(C)]
+union Payload<F, T> {
+    closure: ManuallyDrop<F>,
+    value: ManuallyDrop<T>,
+    panic: ManuallyDrop<Box<dyn Any + Send>>,
+}
+
+/// What differs from closure to closure.
+struct Table {
+    layout: Layout,
+    type_name: fn() -> &'static str,
+    run: unsafe fn(NonNull<Header>) -> End,
+    drop_closure: unsafe fn(NonNull<Header>),
+    /// Moves the value to the given place, which has the value's type.
+    take_value: unsafe fn(NonNull<Header>, *mut ()),
+    take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
+    drop_value: unsafe fn(NonNull<Header>),
+}
+
+#[cfg(all(not(any(loom, shuttle)), target_pointer_width = "64"))]
+const _: () = {
+    assert!(size_of::<Header>() == 40);
+    assert!(size_of::<Block<[u64; 3], [u64; 3]>>() == 64);
+};
+
+/// What a task may be given beyond its closure; anything set here costs it a side record.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) name: Option<Cow<'static, str>>,
+    pub(crate) token: Option<Token>,
+    pub(crate) clock: Option<Clock>,
+}
+
+impl Options {
+    fn is_plain(&self) -> bool {
+        self.name.is_none() && self.token.is_none() && self.clock.is_none()
+    }
+}
+
+impl<F, T> Block<F, T>
+where
+    F: FnOnce() -> T,
+{
+    const TABLE: Table = Table {
+        layout: Layout::new::<Self>(),
+        type_name: std::any::type_name::<F>,
+        run: Self::run,
+        drop_closure: Self::drop_closure,
+        take_value: Self::take_value,
+        take_panic: Self::take_panic,
+        drop_value: Self::drop_value,
+    };
+
+    /// # Safety
+    /// `header` is that of a live `Block<F, T>`, whose payload is the caller's by rule 2 or 3.
+    unsafe fn payload<R>(header: NonNull<Header>, f: impl FnOnce(*mut Payload<F, T>) -> R) -> R {
+        // SAFETY: the caller's promise. The cast undoes the one in `Entry::new`: the header is the first field of
+        // `repr(C)`.
+        unsafe { header.cast::<Self>().as_ref() }.payload.with_mut(f)
+    }
+
+    /// # Safety
+    /// As `payload` by rule 2, and the closure is still there.
+    unsafe fn run(header: NonNull<Header>) -> End {
+        // SAFETY: the claim's winner owns the closure; it is moved out here, once.
+        let closure = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).closure)) };
+        match catch_unwind(AssertUnwindSafe(closure)) {
+            Ok(value) => {
+                let value = ManuallyDrop::new(value);
+                // SAFETY: the closure is gone, the payload is the runner's until it resolves (rule 3).
+                unsafe { Self::payload(header, |payload| (*payload).value = value) };
+                End::Finished
+            }
+            Err(panic) => {
+                let panic = ManuallyDrop::new(panic);
+                // SAFETY: as above.
+                unsafe { Self::payload(header, |payload| (*payload).panic = panic) };
+                End::Panicked
+            }
+        }
+    }
+
+    unsafe fn drop_closure(header: NonNull<Header>) {
+        // SAFETY: as in `run`; moved to this stack first, so that a closure whose drop panics is still gone.
+        let closure = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).closure)) };
+        contain(|| drop(closure));
+    }
+
+    unsafe fn take_value(header: NonNull<Header>, place: *mut ()) {
+        // SAFETY: the value is there and the caller's (rule 3); `place` is a `T` to be written.
+        unsafe {
+            Self::payload(header, |payload| {
+                place.cast::<T>().write(ManuallyDrop::take(&mut (*payload).value));
+            });
+        }
+    }
+
+    unsafe fn take_panic(header: NonNull<Header>) -> Box<dyn Any + Send> {
+        // SAFETY: the payload is a panic and the caller's (rule 3).
+        unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).panic)) }
+    }
+
+    unsafe fn drop_value(header: NonNull<Header>) {
+        // SAFETY: as in `take_value`.
+        let value = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).value)) };
+        contain(|| drop(value));
+    }
+}
+
+/// The task's share of a block: what the queue holds, then a worker or an `Unrun`.
+#[derive(Debug)]
+pub(crate) struct Entry(NonNull<Header>);
+
+// SAFETY: closure and value are `Send` (bound in `new`), the rest of the block is made for sharing.
+unsafe impl Send for Entry {}
+
+impl Entry {
+    /// Moves a closure into a block.
+    #[inline]
+    pub(crate) fn new<F, T>(
+        class: Class,
+        fork: u16,
+        home: *const HomeRef,
+        with_handle: bool,
+        options: Options,
+        closure: F,
+    ) -> Self
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let memory = recycle::acquire(Layout::new::<Block<F, T>>()).cast::<Block<F, T>>();
+        let link = if options.is_plain() {
+            home.cast_mut()
+        } else {
+            tag(Box::new(Side::new(
+                home,
+                options.name,
+                options.clock,
+                options.token,
+            )))
+        };
+        // SAFETY: `acquire` gives memory of this layout that nobody else knows.
+        unsafe {
+            memory.write(Block {
+                header: Header {
+                    state: State::new(with_handle),
+                    class,
+                    fork,
+                    table: &Block::<F, T>::TABLE,
+                    link: AtomicPtr::new(link),
+                    waker: Cell::new(MaybeUninit::uninit()),
+                },
+                payload: Cell::new(Payload {
+                    closure: ManuallyDrop::new(closure),
+                }),
+            });
+        }
+        let entry = Entry(memory.cast());
+        if entry
+            .header()
+            .side()
+            .is_some_and(|side| side.more.lock().token.is_some())
+        {
+            let _ = entry.header().state.mark_token();
+        }
+        entry
+    }
+
+    /// Takes the closure back out of a block that was never published, and frees the block.
+    ///
+    /// # Safety
+    /// `F` and `T` are those of [`Entry::new`], and no handle or reference was made.
+    pub(crate) unsafe fn unmake<F, T>(self) -> F
+    where
+        F: FnOnce() -> T,
+    {
+        // SAFETY: unpublished, so the submitter is alone with the block (rule 2); the end of its life is here.
+        unsafe {
+            let closure =
+                Block::<F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
+            free(self.0, self.header().state.load());
+            closure
+        }
+    }
+
+    #[inline]
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: the entry is a share, so the block lives.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// For the handle that shares the block.
+    pub(crate) fn pointer(&self) -> NonNull<Header> {
+        self.0
+    }
+
+    pub(crate) fn into_raw(self) -> NonNull<Header> {
+        self.0
+    }
+
+    /// # Safety
+    /// `pointer` came from [`Entry::into_raw`], and this is its one return.
+    pub(crate) unsafe fn from_raw(pointer: NonNull<Header>) -> Self {
+        Entry(pointer)
+    }
+
+    /// Runs the closure; its value or panic stays in the block.
+    ///
+    /// # Safety
+    /// The caller won the claim and has not run or dropped the closure yet.
+    #[inline]
+    pub(crate) unsafe fn run(&self) -> End {
+        // SAFETY: the caller's promise is rule 2.
+        unsafe { (self.header().table.run)(self.0) }
+    }
+
+    /// Drops the value or panic that [`Entry::run`] left and nobody can take any more (rule 3, last sentence).
+    ///
+    /// # Safety
+    /// The caller ran the closure, got `end`, and a canceller had resolved the task first.
+    pub(crate) unsafe fn drop_result(&self, end: End) {
+        // SAFETY: the caller's promise.
+        unsafe { drop_result(self.0, end) };
+    }
+
+    /// The panic that [`Entry::run`] left, before it is resolved or when nobody else can take it.
+    ///
+    /// # Safety
+    /// The caller ran the closure, got `Panicked`, and holds the payload by rule 3; the reference ends before that.
+    pub(crate) unsafe fn peek_panic(&self) -> &(dyn Any + Send) {
+        // SAFETY: the caller's promise; every `Payload` is `repr(C)`, its panic where its closure was.
+        let panic = unsafe { (self.header().table.take_panic)(self.0) };
+        // The box's content does not move with the box; putting the same box back is leaving it there.
+        let content: *const (dyn Any + Send) = &raw const *panic;
+        std::mem::forget(panic);
+        // SAFETY: as above.
+        unsafe { &*content }
+    }
+
+    /// Gives up the task's share.
+    pub(crate) fn let_go(self) {
+        if let Share::Last(last) = self.header().state.let_go(Party::Task) {
+            // SAFETY: the last party frees.
+            unsafe { free(self.0, last) };
+        }
+    }
+
+    /// For the runner that left in the same step as it resolved ([`State::resolve`] with `leave`): frees if it was
+    /// the last, and touches nothing otherwise.
+    ///
+    /// # Safety
+    /// `after` is the reading that step gave, and it includes the task's departure.
+    #[inline]
+    pub(crate) unsafe fn left(self, after: Snapshot) {
+        if after.is_everyone_gone() {
+            // SAFETY: the step saw all parties gone, so no other will free.
+            unsafe { free(self.0, after) };
+        }
+    }
+}
+
+impl Header {
+    /// Wakes whoever waits for the outcome that was just fixed. Takes a pointer: once resolved, the block may be
+    /// freed under a thread that only has to wake sleepers, and a futex wake needs no more than the address.
+    ///
+    /// # Safety
+    /// If `after` has a waker, the caller still holds a share.
+    #[inline]
+    pub(crate) unsafe fn wake_waiters(block: NonNull<Header>, after: Snapshot) {
+        if after.is_waited_for() {
+            // The state is the header's first field, and its word the state's only one.
+            futex::wake_all(block.as_ptr().cast_const().cast());
+        }
+        if after.has_waker() {
+            // SAFETY: the caller holds a share; rule 4: resolved, so the cell is only read.
+            let header = unsafe { block.as_ref() };
+            // SAFETY: `WAKER` is set, so the cell is filled.
+            header
+                .waker
+                .with(|waker| contain(|| unsafe { (*waker).assume_init_ref() }.wake_by_ref()));
+        }
+    }
+
+    /// Leaves a waker for the resolver. False: resolved already, look at the outcome. Only the handle may call this.
+    pub(crate) fn register_waker(&self, waker: &Waker) -> bool {
+        let seen = self.state.load();
+        if seen.is_resolved() {
+            return false;
+        }
+        if seen.has_waker() {
+            // SAFETY: rule 4: filled, and only the handle, which we are, would change it.
+            if self
+                .waker
+                .with(|mine| unsafe { (*mine).assume_init_ref() }.will_wake(waker))
+            {
+                return true;
+            }
+            if !self.state.retract_waker() {
+                return false;
+            }
+            // SAFETY: rule 4: the bit is clear again, the cell is ours, and it is filled.
+            let old = self.waker.with_mut(|mine| unsafe { (*mine).assume_init_read() });
+            contain(|| drop(old));
+        }
+        let new = waker.clone();
+        // SAFETY: rule 4: the bit is clear.
+        self.waker.with_mut(|mine| unsafe { (*mine).write(new) });
+        if self.state.publish_waker() {
+            return true;
+        }
+        // SAFETY: rule 4: it was not published, so it is ours to take back.
+        let unused = self.waker.with_mut(|mine| unsafe { (*mine).assume_init_read() });
+        contain(|| drop(unused));
+        false
+    }
+
+    pub(crate) fn side(&self) -> Option<&Side> {
+        // Acquire pairs with the release half of the exchange in `side_or_make`: the record is seen complete.
+        // SAFETY: a tagged link stays until the block is freed (rule 5).
+        untag(self.link.load(Acquire)).map(|side| unsafe { side.as_ref() })
+    }
+
+    pub(crate) fn side_or_make(&self) -> &Side {
+        if let Some(side) = self.side() {
+            return side;
+        }
+        let home = self.link.load(Acquire);
+        if untag(home).is_none() {
+            let made = tag(Box::new(Side::new(home, None, None, None)));
+            if self.link.compare_exchange(home, made, AcqRel, Acquire).is_err() {
+                // Somebody was faster; ours was never seen.
+                // SAFETY: `made` is our own box, tagged above.
+                drop(untag(made).map(|side| unsafe { Box::from_raw(side.as_ptr()) }));
+            }
+        }
+        self.side().expect("a link that is no home is a side record")
+    }
+
+    /// The home's reference; valid as [`HomeRef::own`] says.
+    pub(crate) fn home(&self) -> *const HomeRef {
+        self.side()
+            .map_or_else(|| self.link.load(Acquire).cast_const(), |side| side.home)
+    }
+
+    /// What hooks are told. Makes the side record: that is where the number lives.
+    pub(crate) fn info(&self) -> TaskInfo<'_> {
+        let side = self.side_or_make();
+        TaskInfo {
+            id: side.id,
+            name: side.name.as_deref(),
+            type_name: self.type_name(),
+            priority: Priority::NORMAL,
+        }
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.table.type_name)()
+    }
+
+    /// The clock that a waiter on this task goes by.
+    pub(crate) fn clock(&self) -> Clock {
+        self.side()
+            .and_then(|side| side.clock.clone())
+            .unwrap_or_default()
+    }
+
+    /// The task's token, made on first use; fired already if the task has been told to stop.
+    pub(crate) fn token(&self) -> Token {
+        let token = self
+            .side_or_make()
+            .more
+            .lock()
+            .token
+            .get_or_insert_default()
+            .clone();
+        if self.state.mark_token().is_signalled() {
+            token.cancel();
+        }
+        token
+    }
+
+    /// Claims the task for somebody who will not run it.
+    #[inline]
+    pub(crate) fn claim(&self) -> Claim {
+        self.state.claim()
+    }
+
+    /// Drops the closure of a task that will never run.
+    ///
+    /// # Safety
+    /// The caller won the claim and has not run or dropped the closure yet.
+    pub(crate) unsafe fn drop_closure(&self) {
+        // SAFETY: the caller's promise is rule 2.
+        unsafe { (self.table.drop_closure)(NonNull::from(self)) };
+    }
+
+    /// Moves the value out.
+    ///
+    /// # Safety
+    /// The task is resolved as `Finished`, `T` is its type, and the caller is the handle, which has not taken it yet.
+    #[inline]
+    pub(crate) unsafe fn take_value<T>(&self) -> T {
+        let mut place = MaybeUninit::<T>::uninit();
+        // SAFETY: the caller's promise is rule 3, and the place has the value's type.
+        unsafe {
+            (self.table.take_value)(NonNull::from(self), place.as_mut_ptr().cast());
+            place.assume_init()
+        }
+    }
+
+    /// Moves the panic's payload out.
+    ///
+    /// # Safety
+    /// As [`Header::take_value`], with `Panicked`.
+    pub(crate) unsafe fn take_panic(&self) -> Box<dyn Any + Send> {
+        // SAFETY: the caller's promise.
+        unsafe { (self.table.take_panic)(NonNull::from(self)) }
+    }
+}
+
+/// # Safety
+/// The payload is a result of this end, and the caller's by rule 3.
+unsafe fn drop_result(block: NonNull<Header>, end: End) {
+    // SAFETY: the block lives while the caller frees or holds it.
+    let table = unsafe { block.as_ref() }.table;
+    match end {
+        // SAFETY: the caller's promise.
+        End::Finished => unsafe { (table.drop_value)(block) },
+        // SAFETY: the caller's promise.
+        End::Panicked => discard(unsafe { (table.take_panic)(block) }),
+        End::Cancelled | End::Returned => {}
+    }
+}
+
+/// Ends a block: drops what is left in it and gives the memory back.
+///
+/// # Safety
+/// No party is left but the caller, and `last` is a reading made when that was so.
+#[inline]
+pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
+    if last.holds_result() {
+        let end = last.outcome().expect("a held result has an end");
+        // SAFETY: rule 3: it belongs to whoever frees.
+        unsafe { drop_result(block, end) };
+    }
+    // SAFETY: the caller is the last.
+    let header = unsafe { block.as_ref() };
+    if last.has_waker() {
+        // SAFETY: rule 4: filled, and nobody else is left.
+        let waker = header
+            .waker
+            .with_mut(|waker| unsafe { (*waker).assume_init_read() });
+        contain(|| drop(waker));
+    }
+    let layout = header.table.layout;
+    if let Some(side) = untag(header.link.load(Acquire)) {
+        // SAFETY: rule 5: the block owned it. Dropping a token may drop wakers, which are user code.
+        let side = unsafe { Box::from_raw(side.as_ptr()) };
+        contain(|| drop(side));
+    }
+    // SAFETY: the atomics and cells of a header own nothing outside the models; there they are dropped for the
+    // models' books. The memory came from `acquire` with the table's layout.
+    unsafe {
+        ptr::drop_in_place(block.as_ptr());
+        recycle::release(block.cast(), layout);
+    }
+}
+
+/// A side record in a link: boxes are aligned, so the lowest bit is free to tell it from a home.
+fn tag(side: Box<Side>) -> *mut HomeRef {
+    Box::into_raw(side).map_addr(|address| address | 1).cast()
+}
+
+fn untag(link: *mut HomeRef) -> Option<NonNull<Side>> {
+    if link.addr() & 1 == 0 {
+        return None;
+    }
+    NonNull::new(link.map_addr(|address| address & !1).cast())
+}

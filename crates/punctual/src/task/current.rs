@@ -1,0 +1,314 @@
+//! The task a thread is running, for the code inside it.
+//!
+//! In: a [`Frame`], entered by a worker once and told of each task. Out: [`current`], [`sleep`], and for the rest of
+//! the library [`here`]: where am I. Frames nest: a thread that runs one task inside another (a caller that runs what
+//! a full pool refused, a join that runs in place) enters a second frame and finds the first again when it leaves.
+
+#![allow(unsafe_code)]
+
+use super::block::Header;
+use super::home::HomeRef;
+use super::side::next_id;
+use super::token::{Cancelled, Token};
+use super::{Priority, TaskInfo};
+use crate::sync::{Lock, local};
+use crate::time::{Clock, Place, Wait, Waked, deadline_after};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ptr::{NonNull, null};
+use std::time::Duration;
+
+/// What a thread is running, and for whom.
+pub(crate) struct Frame<'a> {
+    home: &'a HomeRef,
+    clock: &'a Clock,
+    /// The pool's number, see [`Place::Task`].
+    identity: usize,
+    /// Where a closing pool finds the token of the running task.
+    visible_token: &'a Lock<Option<Token>>,
+    task: Cell<Running>,
+    token: RefCell<Option<Token>>,
+    /// Of a closure, made when asked for; a block's is in its side record.
+    id: Cell<Option<u64>>,
+}
+
+#[derive(Clone, Copy)]
+enum Running {
+    Nothing,
+    Closure(fn() -> &'static str),
+    Block(NonNull<Header>),
+}
+
+local! {
+    static CURRENT: Cell<*const Frame<'static>> = Cell::new(null());
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(
+        home: &'a HomeRef,
+        clock: &'a Clock,
+        identity: usize,
+        visible_token: &'a Lock<Option<Token>>,
+    ) -> Self {
+        Frame {
+            home,
+            clock,
+            identity,
+            visible_token,
+            task: Cell::new(Running::Nothing),
+            token: RefCell::new(None),
+            id: Cell::new(None),
+        }
+    }
+
+    /// Makes this the thread's frame while `f` runs.
+    pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Restore(*const Frame<'static>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.with(|current| current.set(self.0));
+            }
+        }
+        let _restore = Restore(CURRENT.with(|current| current.replace(std::ptr::from_ref(self).cast())));
+        f()
+    }
+
+    #[inline]
+    pub(crate) fn begin_closure(&self, type_name: fn() -> &'static str) {
+        self.task.set(Running::Closure(type_name));
+    }
+
+    /// The caller keeps the block's task share until [`Frame::end`].
+    #[inline]
+    pub(crate) fn begin_block(&self, block: NonNull<Header>) {
+        self.task.set(Running::Block(block));
+    }
+
+    #[inline]
+    pub(crate) fn end(&self) {
+        self.task.set(Running::Nothing);
+        self.id.set(None);
+        // Most tasks never ask for their token.
+        if self.token.borrow().is_some() {
+            self.forget_token();
+        }
+    }
+
+    #[cold]
+    fn forget_token(&self) {
+        let mine = self.token.borrow_mut().take();
+        let visible = self.visible_token.lock().take();
+        // Outside the lock: the last owner of a token drops wakers.
+        super::contain(|| drop((mine, visible)));
+    }
+
+    fn block(&self) -> Option<&Header> {
+        match self.task.get() {
+            // SAFETY: between `begin_block` and `end` the runner holds the task's share.
+            Running::Block(block) => Some(unsafe { block.as_ref() }),
+            Running::Nothing | Running::Closure(_) => None,
+        }
+    }
+
+    /// The running task's token, made on first use.
+    fn token(&self) -> Token {
+        if let Some(token) = &*self.token.borrow() {
+            return token.clone();
+        }
+        let token = self.block().map_or_else(Token::new, Header::token);
+        *self.token.borrow_mut() = Some(token.clone());
+        *self.visible_token.lock() = Some(token.clone());
+        // After the section above: a pool that stops looks into the cell after it has raised its state, so either
+        // it found the token there or its state is seen here.
+        if self.home.upgrade().is_some_and(|home| home.is_stopping()) {
+            token.cancel();
+        }
+        token
+    }
+
+    /// What hooks are told of the running task.
+    pub(crate) fn info(&self) -> TaskInfo<'_> {
+        if let Some(block) = self.block() {
+            return block.info();
+        }
+        let type_name = match self.task.get() {
+            Running::Closure(type_name) => type_name(),
+            Running::Nothing | Running::Block(_) => "nothing",
+        };
+        let id = self.id.get().unwrap_or_else(|| {
+            let id = next_id();
+            self.id.set(Some(id));
+            id
+        });
+        TaskInfo {
+            id,
+            name: None,
+            type_name,
+            priority: Priority::NORMAL,
+        }
+    }
+}
+
+/// Where a call comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Here<'a> {
+    Outside,
+    /// On a worker, inside a task or between two.
+    Inside(&'a Frame<'a>),
+}
+
+/// Calls `f` with the place it is called from.
+pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
+    let frame = CURRENT.try_with(Cell::get).unwrap_or(null());
+    // SAFETY: `enter` sets the pointer for the time it borrows the frame, on this thread, and `f` returns before.
+    match unsafe { frame.as_ref() } {
+        Some(frame) => f(Here::Inside(frame)),
+        None => f(Here::Outside),
+    }
+}
+
+/// Whether the caller is inside a task.
+pub(crate) fn is_inside() -> bool {
+    here(|here| here.is_in_task())
+}
+
+impl Here<'_> {
+    pub(crate) fn is_in_task(&self) -> bool {
+        match self {
+            Here::Outside => false,
+            Here::Inside(frame) => !matches!(frame.task.get(), Running::Nothing),
+        }
+    }
+
+    /// For a manual clock, and for the question "is this my own worker".
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Here::Outside => Place::Outside,
+            Here::Inside(frame) => Place::Task(frame.identity),
+        }
+    }
+
+    /// The token of the task that calls, which interrupts its waits.
+    pub(crate) fn token(&self) -> Option<Token> {
+        match self {
+            Here::Inside(frame) if self.is_in_task() => Some(frame.token()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_running(&self, block: &Header) -> bool {
+        match self {
+            Here::Outside => false,
+            Here::Inside(frame) => {
+                matches!(frame.task.get(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
+            }
+        }
+    }
+
+    pub(crate) fn home(&self) -> Option<&HomeRef> {
+        match self {
+            Here::Inside(frame) if self.is_in_task() => Some(frame.home),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("pool", &self.identity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The task that is running on this thread.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let named = pool.task(|| punctual::task::current().unwrap().name().map(str::to_owned)).name("nightly").submit()?;
+/// assert_eq!(named.join()?.as_deref(), Some("nightly"));
+/// assert!(punctual::task::current().is_none()); // outside
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[must_use]
+pub fn current() -> Option<CurrentTask> {
+    here(|here| match here {
+        Here::Inside(frame) if here.is_in_task() => {
+            let info = frame.info();
+            Some(CurrentTask {
+                id: info.id,
+                name: info.name.map(str::to_owned),
+                priority: info.priority,
+                token: frame.token(),
+            })
+        }
+        _ => None,
+    })
+}
+
+/// Blocks for `d` on the pool's clock, or until the task is told to stop: then `Err`. Outside a task it just sleeps.
+///
+/// ```
+/// use std::time::Duration;
+/// let pool = punctual::Pool::fixed(1)?;
+/// let task = pool.submit(|| punctual::task::sleep(Duration::from_secs(3600)))?;
+/// while pool.stats().active == 0 {
+///     std::thread::yield_now();
+/// }
+/// task.cancel(); // the sleep ends now
+/// assert!(task.join().unwrap_err().is_cancelled());
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub fn sleep(d: Duration) -> Result<(), Cancelled> {
+    here(|here| {
+        let token = here.token().unwrap_or_default();
+        let system = Clock::system();
+        let clock = match here {
+            Here::Inside(frame) => frame.clock,
+            Here::Outside => &system,
+        };
+        let wait = Wait {
+            word: token.word(),
+            mask: Token::FIRED,
+            expected: 0,
+            interrupt: None,
+            deadline: deadline_after(clock.tick(), d),
+        };
+        match clock.wait(&wait, here.place()) {
+            Waked::TimedOut => Ok(()),
+            Waked::Ready | Waked::Interrupted => Err(Cancelled),
+        }
+    })
+}
+
+/// What [`current`] tells about the running task.
+#[derive(Debug, Clone)]
+pub struct CurrentTask {
+    id: u64,
+    name: Option<String>,
+    priority: Priority,
+    token: Token,
+}
+
+impl CurrentTask {
+    /// Unique in the process; says nothing about order.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+    /// The name it was submitted with.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+    /// The priority it was submitted with.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+    /// Fires when the task is asked to stop.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        self.token.clone()
+    }
+}

@@ -1,0 +1,47 @@
+//! The place a task belongs to, as the task sees it.
+//!
+//! In: tasks that ended before a worker took them. Out: the counts put right, the permit free, the closing pool told.
+//! The engine implements [`Home`]; a block points to the engine's [`HomeRef`]. Handles do not keep the engine alive:
+//! a block's pointer is valid while the task is *unsettled* (waiting, running, or claimed by a canceller that has not
+//! reported yet), because an engine keeps itself alive until it has terminated, and it terminates only when every
+//! accepted task is settled. Whoever wins a claim may therefore follow the pointer once, and gets an owning reference to go on with.
+
+#![allow(unsafe_code)]
+
+use super::state::End;
+use super::{Class, TaskInfo};
+use crate::sync::{Arc, Weak};
+use std::any::Any;
+
+/// What a task asks of the engine behind it.
+pub(crate) trait Home: Any + Send + Sync {
+    /// A claimed task will never be taken by a worker (its end is [`End::Cancelled`] or [`End::Returned`]): counts it
+    /// and gives its permit back. Before the waiters are told, so that whoever was told finds it counted.
+    fn remove(&self, class: Class, end: End);
+    /// The waiters of a removed task have been told: the after hook is next, and a closing pool may end.
+    fn removed(&self, task: &TaskInfo<'_>);
+    /// Whether running tasks have been told to stop.
+    fn is_stopping(&self) -> bool;
+}
+
+/// A thin pointer's target: lives inside the engine, and can become an owning reference to it.
+pub(crate) struct HomeRef(Weak<dyn Home>);
+
+impl HomeRef {
+    pub(crate) fn new(home: Weak<dyn Home>) -> Self {
+        HomeRef(home)
+    }
+
+    /// # Safety
+    /// `home` points to the `HomeRef` of an engine of which the caller holds an unsettled task (see the module).
+    pub(crate) unsafe fn own(home: *const HomeRef) -> Arc<dyn Home> {
+        // SAFETY: an unsettled task keeps its engine's memory, by contract.
+        let home = unsafe { &*home };
+        home.upgrade()
+            .expect("an engine with an unsettled task was freed")
+    }
+
+    pub(crate) fn upgrade(&self) -> Option<Arc<dyn Home>> {
+        self.0.upgrade()
+    }
+}

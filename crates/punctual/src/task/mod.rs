@@ -1,0 +1,57 @@
+//! Work: what a task is made of and how it is run.
+//!
+//! In: a closure. A fire-and-forget closure becomes a [`record`]: a header word and the closure itself, moved into the
+//! queue. A closure whose result somebody wants becomes a [`block`]: closure, result, [`state`] and waker in one
+//! recycled piece of memory, with a 16-byte record in the queue that points to it. Out: an end, told to the handle.
+//! A task knows no pool and no queue: it knows its [`home`], which settles what it left behind.
+
+pub(crate) mod block;
+mod current;
+pub(crate) mod home;
+pub(crate) mod hooks;
+mod info;
+pub(crate) mod record;
+pub(crate) mod recycle;
+pub(crate) mod run;
+pub(crate) mod side;
+pub(crate) mod state;
+mod token;
+
+pub use crate::executor::current_executor;
+pub use current::{CurrentTask, current, sleep};
+pub use info::{Outcome, Priority, TaskInfo};
+pub use token::{Cancelled, Token};
+
+pub(crate) use current::{Frame, Here, here, is_inside};
+pub(crate) use info::panic_text;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Which part of a pool a task belongs to. Every task carries one from its submission on; a plain pool has only
+/// [`Class::ROOT`], views and levels add theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Class(pub(crate) u16);
+
+impl Class {
+    pub(crate) const ROOT: Class = Class(0);
+}
+
+/// Runs user code whose panic must go no further (a hook, a waker, somebody's `Drop`). Says whether it panicked.
+pub(crate) fn contain(f: impl FnOnce()) -> bool {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(()) => false,
+        Err(payload) => {
+            discard(payload);
+            true
+        }
+    }
+}
+
+/// Drops a panic's payload. The payload's own `Drop` may panic; the payload of *that* is forgotten, because a third
+/// one could follow for ever.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}

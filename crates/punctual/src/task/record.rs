@@ -1,0 +1,242 @@
+//! A task as it lies in a queue: one header word, then the payload's own words.
+//!
+//! ```text
+//!  | class 16 bits, table 48 bits | payload: 0 to 6 words |
+//! ```
+//!
+//! In: a payload: a closure (inline up to 48 bytes, boxed above), or the [`Entry`] of a block. Out: a [`Slot`] on the
+//! worker's stack, from which it is run, dropped, or moved on. The header tells the class although a plain queue has
+//! only one: it costs nothing, since no address uses the top sixteen bits. A header is never zero.
+
+#![allow(unsafe_code)]
+
+use super::Class;
+use super::block::Entry;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+/// The longest payload that lies in the queue itself. Beyond this the copy costs more than the box saves.
+pub(crate) const MAX_WORDS: usize = 6;
+
+/// What differs from payload to payload.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) words: usize,
+    pub(crate) is_entry: bool,
+    /// Consumes the payload at this address.
+    run: unsafe fn(*mut u64),
+    drop: unsafe fn(*mut u64),
+    pub(crate) type_name: fn() -> &'static str,
+}
+
+/// Something that can lie in a queue.
+///
+/// # Safety
+/// The type is at most [`MAX_WORDS`] words long and no more than word-aligned, and `TABLE` is its own.
+pub(crate) unsafe trait Payload: Send + Sized {
+    const TABLE: Table;
+    const WORDS: usize = size_of::<Self>().div_ceil(size_of::<u64>());
+}
+
+/// Whether a closure may lie in the queue itself.
+pub(crate) const fn fits_inline<F>() -> bool {
+    size_of::<F>() <= MAX_WORDS * size_of::<u64>() && align_of::<F>() <= align_of::<u64>()
+}
+
+/// A closure that fits.
+pub(crate) struct Inline<F>(F);
+
+impl<F> Inline<F> {
+    /// Only for closures of which [`fits_inline`] is true; checked when the code is generated.
+    pub(crate) fn new(closure: F) -> Self {
+        const { assert!(fits_inline::<F>()) };
+        Inline(closure)
+    }
+    pub(crate) fn into_inner(self) -> F {
+        self.0
+    }
+}
+
+// SAFETY: `new` is the only way to make one, and it checks size and alignment.
+unsafe impl<F: FnOnce() + Send> Payload for Inline<F> {
+    const TABLE: Table = Table {
+        words: Self::WORDS,
+        is_entry: false,
+        run: run_payload::<Self>,
+        drop: drop_payload::<Self>,
+        type_name: std::any::type_name::<F>,
+    };
+}
+
+/// A closure that does not fit.
+pub(crate) struct Boxed<F>(pub(crate) Box<F>);
+
+// SAFETY: a box is one word.
+unsafe impl<F: FnOnce() + Send> Payload for Boxed<F> {
+    const TABLE: Table = Table {
+        words: Self::WORDS,
+        is_entry: false,
+        run: run_payload::<Self>,
+        drop: drop_payload::<Self>,
+        type_name: std::any::type_name::<F>,
+    };
+}
+
+// SAFETY: an entry is one pointer.
+unsafe impl Payload for Entry {
+    const TABLE: Table = Table {
+        words: Self::WORDS,
+        is_entry: true,
+        run: |_| unreachable!("an entry is run through its block"),
+        drop: |_| unreachable!("an entry is let go of through its block"),
+        type_name: || "an entry; its block knows the closure's type",
+    };
+}
+
+/// A payload that is a closure.
+trait Runnable {
+    fn run(self);
+}
+impl<F: FnOnce()> Runnable for Inline<F> {
+    #[inline]
+    fn run(self) {
+        (self.0)();
+    }
+}
+impl<F: FnOnce()> Runnable for Boxed<F> {
+    fn run(self) {
+        (self.0)();
+    }
+}
+
+unsafe fn run_payload<P: Runnable>(place: *mut u64) {
+    // SAFETY: `Slot` calls this once, on a payload of the type whose table named this function.
+    unsafe { place.cast::<P>().read() }.run();
+}
+
+unsafe fn drop_payload<P>(place: *mut u64) {
+    // SAFETY: as in `run_payload`.
+    unsafe { place.cast::<P>().drop_in_place() };
+}
+
+/// The header word of a payload type in a class.
+#[inline]
+pub(crate) fn header<P: Payload>(class: Class) -> u64 {
+    let table: &'static Table = &P::TABLE;
+    let address = std::ptr::from_ref(table).expose_provenance() as u64;
+    debug_assert!(address >> 48 == 0, "a static lies beyond 48 bits");
+    u64::from(class.0) << 48 | address
+}
+
+/// The class and table a header word names.
+///
+/// # Safety
+/// The word was made by [`header`].
+#[inline]
+pub(crate) unsafe fn read_header(word: u64) -> (Class, &'static Table) {
+    let address = (word & ((1 << 48) - 1)) as usize;
+    // SAFETY: the address is that of a static table whose provenance `header` exposed.
+    let table = unsafe { &*std::ptr::with_exposed_provenance::<Table>(address) };
+    (Class((word >> 48) as u16), table)
+}
+
+/// One record, moved out of the queue.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    table: Option<&'static Table>,
+    class: Class,
+    words: [MaybeUninit<u64>; MAX_WORDS],
+}
+
+// SAFETY: a slot holds a payload, and payloads are `Send`.
+unsafe impl Send for Slot {}
+
+impl Slot {
+    pub(crate) fn empty() -> Self {
+        Slot {
+            table: None,
+            class: Class::ROOT,
+            words: [const { MaybeUninit::uninit() }; MAX_WORDS],
+        }
+    }
+
+    /// Fills an empty slot from the queue's memory.
+    ///
+    /// # Safety
+    /// `record` points to a header word and its payload, which the caller owns and forgets after this.
+    #[inline]
+    pub(crate) unsafe fn fill(&mut self, record: *const u64) {
+        debug_assert!(self.table.is_none(), "a slot was filled over a task");
+        // SAFETY: the caller's promise; a table's `words` is at most `MAX_WORDS`.
+        unsafe {
+            let (class, table) = read_header(record.read());
+            self.class = class;
+            self.table = Some(table);
+            let from = record.add(1);
+            // Most records have one or two words: a short loop beats a call to memcpy.
+            for index in 0..table.words {
+                self.words[index] = from.add(index).cast::<MaybeUninit<u64>>().read();
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_entry(&self) -> bool {
+        self.table.is_some_and(|table| table.is_entry)
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        self.class
+    }
+
+    #[inline]
+    pub(crate) fn type_name(&self) -> fn() -> &'static str {
+        self.table.map_or(|| "nothing", |table| table.type_name)
+    }
+
+    /// The closure's type, for somebody who must name the task.
+    pub(crate) fn label(&self) -> &'static str {
+        self.peek_entry()
+            .map_or_else(|| self.type_name()(), |entry| entry.header().type_name())
+    }
+
+    /// The entry in this slot, to look at.
+    #[inline]
+    pub(crate) fn peek_entry(&self) -> Option<&Entry> {
+        // SAFETY: the table says an entry lies in the first word; `Entry` is one pointer.
+        self.is_entry()
+            .then(|| unsafe { &*self.words.as_ptr().cast::<Entry>() })
+    }
+
+    /// Moves the entry out.
+    #[inline]
+    pub(crate) fn take_entry(&mut self) -> Option<Entry> {
+        if !self.is_entry() {
+            return None;
+        }
+        self.table = None;
+        // SAFETY: as in `peek_entry`; the slot is empty from here on, so the entry is moved once.
+        Some(unsafe { Entry::from_raw(self.words.as_ptr().cast::<NonNull<_>>().read()) })
+    }
+
+    /// Runs the closure in this slot; what it panics with passes through.
+    #[inline]
+    pub(crate) fn run(&mut self) {
+        if let Some(table) = self.table.take() {
+            // SAFETY: the slot holds a payload of this table, and is empty from here on, also if it panics.
+            unsafe { (table.run)(self.words.as_mut_ptr().cast()) };
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(entry) = self.take_entry() {
+            debug_assert!(false, "an entry was dropped without an end");
+            entry.let_go();
+        } else if let Some(table) = self.table.take() {
+            // SAFETY: as in `run`.
+            super::contain(|| unsafe { (table.drop)(self.words.as_mut_ptr().cast()) });
+        }
+    }
+}

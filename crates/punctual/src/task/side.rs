@@ -1,0 +1,60 @@
+//! What few tasks need, kept out of the block until somebody asks.
+//!
+//! In: a name, a token, a `TaskRef`, a manual clock, a failure nobody has read. Out: the same, for as long as the
+//! block lives. A block has no room for these; the first who needs one makes the side record, and the block's link
+//! leads to it instead of to the home (which the side record then remembers).
+
+use super::home::HomeRef;
+use super::hooks::Hooks;
+use super::token::Token;
+use crate::sync::unmodelled::{AtomicU64, Relaxed};
+use crate::sync::{Arc, Lock};
+use crate::time::Clock;
+use std::borrow::Cow;
+
+/// See the module's header.
+pub(crate) struct Side {
+    pub(super) home: *const HomeRef,
+    /// Given at submission or never.
+    pub(crate) name: Option<Cow<'static, str>>,
+    /// The pool's clock where that is not the system's: handles wait on it without reaching for the engine.
+    pub(crate) clock: Option<Clock>,
+    pub(crate) id: u64,
+    pub(crate) more: Lock<More>,
+}
+
+/// The part that changes.
+#[derive(Default)]
+pub(crate) struct More {
+    pub(crate) token: Option<Token>,
+    /// How many `TaskRef`s there are.
+    pub(crate) refs: usize,
+    /// Who to tell of a panic that the handle's owner never looked at.
+    pub(crate) unread: Option<Arc<Hooks>>,
+}
+
+impl Side {
+    pub(super) fn new(
+        home: *const HomeRef,
+        name: Option<Cow<'static, str>>,
+        clock: Option<Clock>,
+        token: Option<Token>,
+    ) -> Self {
+        Side {
+            home,
+            name,
+            clock,
+            id: next_id(),
+            more: Lock::new(More {
+                token,
+                ..More::default()
+            }),
+        }
+    }
+}
+
+/// A task's number: made when somebody asks for it, unique in the process.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Relaxed)
+}

@@ -1,0 +1,387 @@
+//! The state of a task that has a handle: one word, and nothing else in this file.
+//!
+//! ```text
+//!            claim (worker, joiner, cancel, drain: one wins)          settle
+//!  waiting ------------------------------------------------> claimed ---------> resolved(outcome)
+//!     |                                                         ^                    |
+//!     '--- the entry stays in the queue; whoever pops it -------'                    v
+//!          finds it claimed and lets go of the task's share           the handle takes the value
+//!
+//!  memory: freed by whoever sets the last of TASK_GONE, HANDLE_GONE, REFS_GONE
+//! ```
+//!
+//! In: transitions, each a method. Out: for each, a `#[must_use]` answer that says what the caller now owes. No
+//! compare-and-swap on a task's word exists outside this file.
+
+use crate::sync::WaitWord;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::fmt;
+
+/// The task has left the queue for good: exactly one claimer saw this bit clear. Set once, never cleared.
+const CLAIMED: u32 = 1 << 0;
+/// The outcome is fixed and may be read. Set by the claimer, or by a canceller while the task runs; never cleared.
+const RESOLVED: u32 = 1 << 1;
+/// Three bits that hold an [`End`]; they mean something once `RESOLVED` is set, with which they are written.
+const OUTCOME: u32 = 0b111 << OUTCOME_SHIFT;
+const OUTCOME_SHIFT: u32 = 2;
+/// Some thread sleeps on the word. Set by waiters; the resolver reads it to know whether to wake.
+const WAITING: u32 = 1 << 5;
+/// The block's waker cell is filled. Set and cleared by the handle before `RESOLVED`, never after: from then on the
+/// resolver may read the cell, and the cell is emptied only when the block is freed.
+const WAKER: u32 = 1 << 6;
+/// The task's side (queue entry, worker, `Unrun`) will not touch the block again.
+const TASK_GONE: u32 = 1 << 7;
+/// The handle will not touch the block again.
+const HANDLE_GONE: u32 = 1 << 8;
+/// No `TaskRef` points here. Set from the start; cleared while there are any.
+const REFS_GONE: u32 = 1 << 9;
+const ALL_GONE: u32 = TASK_GONE | HANDLE_GONE | REFS_GONE;
+/// The value, or the panic's payload, has been moved out. Set by the handle only.
+const TAKEN: u32 = 1 << 10;
+/// The side record holds a token. Set by whoever made it, after storing it; a canceller that sees the bit fires it.
+const TOKEN: u32 = 1 << 11;
+/// Cancelled while running: waiters have their answer, the body's own result will be dropped.
+const SIGNALLED: u32 = 1 << 12;
+/// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
+const ENDED: u32 = 1 << 13;
+
+/// How a task with a handle ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum End {
+    Finished = 1,
+    Panicked = 2,
+    Cancelled = 3,
+    Returned = 4,
+}
+
+/// A reading of the word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Snapshot(u32);
+
+impl Snapshot {
+    pub(crate) fn is_claimed(self) -> bool {
+        self.0 & CLAIMED != 0
+    }
+    #[inline]
+    pub(crate) fn is_resolved(self) -> bool {
+        self.0 & RESOLVED != 0
+    }
+    /// The body has ended, or the outcome is fixed without it.
+    pub(crate) fn is_ended(self) -> bool {
+        self.0 & (RESOLVED | ENDED) != 0
+    }
+    pub(crate) fn is_taken(self) -> bool {
+        self.0 & TAKEN != 0
+    }
+    /// The same reading, after the result has been moved out.
+    #[inline]
+    pub(crate) fn taken(self) -> Self {
+        Snapshot(self.0 | TAKEN)
+    }
+    pub(crate) fn has_waker(self) -> bool {
+        self.0 & WAKER != 0
+    }
+    pub(crate) fn has_token(self) -> bool {
+        self.0 & TOKEN != 0
+    }
+    pub(crate) fn is_signalled(self) -> bool {
+        self.0 & SIGNALLED != 0
+    }
+    pub(crate) fn is_waited_for(self) -> bool {
+        self.0 & WAITING != 0
+    }
+    pub(crate) fn is_handle_gone(self) -> bool {
+        self.0 & HANDLE_GONE != 0
+    }
+    pub(crate) fn is_everyone_gone(self) -> bool {
+        self.0 & ALL_GONE == ALL_GONE
+    }
+    /// Whether the task gave its share up in the step that gave this reading.
+    pub(crate) fn is_task_gone(self) -> bool {
+        self.0 & TASK_GONE != 0
+    }
+    /// Only the handle is left: it may take and free without another atomic step.
+    #[inline]
+    pub(crate) fn is_handle_alone(self) -> bool {
+        self.0 & ALL_GONE == TASK_GONE | REFS_GONE
+    }
+    pub(crate) fn outcome(self) -> Option<End> {
+        if !self.is_resolved() {
+            return None;
+        }
+        match (self.0 & OUTCOME) >> OUTCOME_SHIFT {
+            1 => Some(End::Finished),
+            2 => Some(End::Panicked),
+            3 => Some(End::Cancelled),
+            4 => Some(End::Returned),
+            _ => None,
+        }
+    }
+    /// Something of the body's own (value or panic) lies in the block and belongs to whoever frees it.
+    pub(crate) fn holds_result(self) -> bool {
+        !self.is_taken() && matches!(self.outcome(), Some(End::Finished | End::Panicked))
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [
+            (CLAIMED, "claimed"),
+            (RESOLVED, "resolved"),
+            (WAITING, "waiting"),
+            (WAKER, "waker"),
+            (TASK_GONE, "task-gone"),
+            (HANDLE_GONE, "handle-gone"),
+            (REFS_GONE, "refs-gone"),
+            (TAKEN, "taken"),
+            (TOKEN, "token"),
+            (SIGNALLED, "signalled"),
+            (ENDED, "ended"),
+        ];
+        let mut list = f.debug_set();
+        for (bit, name) in named {
+            if self.0 & bit != 0 {
+                list.entry(&name);
+            }
+        }
+        list.entry(&self.outcome()).finish()
+    }
+}
+
+/// Answer of [`State::claim`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a won claim must be run, dropped or given back; a lost one must let go of its share"]
+pub(crate) enum Claim {
+    Won,
+    Lost,
+}
+
+/// Answer of [`State::resolve`]: what is left to do for the one who fixed the outcome.
+#[derive(Debug, Clone, Copy)]
+#[must_use = "the resolver owes the waiters a wake-up, or owns the result that nobody can take any more"]
+pub(crate) enum Resolved {
+    /// Fixed now; the reading includes the new bits, and `TASK_GONE` if it was asked for and no waker stood by.
+    Fixed(Snapshot),
+    /// A canceller fixed it while the body ran; the caller's result goes nowhere.
+    BeforeUs,
+}
+
+/// Answer of [`State::signal`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "a signaller owes the waiters a wake-up and the task its token"]
+pub(crate) enum Signal {
+    /// Still waiting: nothing was changed, claim it instead.
+    NotRunning,
+    /// It runs, and its waiters may now be told; the reading from before.
+    Signalled(Snapshot),
+    TooLate,
+}
+
+/// Answer of [`State::let_go`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "the last one out frees the block"]
+pub(crate) enum Share {
+    OthersRemain,
+    Last(Snapshot),
+}
+
+/// Answer of [`State::drop_handle`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "the last one out frees the block; a result must be read or dropped first"]
+pub(crate) enum HandleDrop {
+    Share(Share),
+    /// A failure lies unread: take it, report it, and call again.
+    Unread,
+}
+
+/// Who may give up a share by [`State::let_go`]; the handle has [`State::drop_handle`].
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Party {
+    Task = TASK_GONE,
+    Refs = REFS_GONE,
+}
+
+/// The word.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct State {
+    word: WaitWord,
+}
+
+impl State {
+    /// Waiting, with a handle (or, for a task that only wants a block's options, without).
+    pub(crate) fn new(with_handle: bool) -> Self {
+        State {
+            word: WaitWord::new(if with_handle {
+                REFS_GONE
+            } else {
+                REFS_GONE | HANDLE_GONE
+            }),
+        }
+    }
+
+    /// Acquire pairs with the release half of whatever resolved the task, so that a reader of `RESOLVED` sees the
+    /// result (model `join_sees_the_value`).
+    #[inline]
+    pub(crate) fn load(&self) -> Snapshot {
+        Snapshot(self.word.load())
+    }
+
+    /// Takes the task out of the waiting state; one caller ever wins.
+    ///
+    /// Acquire: the winner reads the closure that the submitter wrote (the queue's lock ordered that too). Release:
+    /// a loser that lets go afterwards is ordered behind the winner (model `one_claim_wins`).
+    #[inline]
+    pub(crate) fn claim(&self) -> Claim {
+        if self.word.0.fetch_or(CLAIMED, AcqRel) & CLAIMED == 0 {
+            Claim::Won
+        } else {
+            Claim::Lost
+        }
+    }
+
+    /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step,
+    /// unless a waker stands by: that is read after, so the block must outlive the step.
+    ///
+    /// Release publishes the result (model `join_sees_the_value`); acquire lets the resolver read the waker.
+    #[inline]
+    pub(crate) fn resolve(&self, outcome: End, leave: bool) -> Resolved {
+        let mut seen = self.word.0.load(Relaxed);
+        loop {
+            debug_assert!(
+                seen & CLAIMED != 0,
+                "resolved before it was claimed: {:?}",
+                Snapshot(seen)
+            );
+            if seen & RESOLVED != 0 {
+                return Resolved::BeforeUs;
+            }
+            let mut next = seen | RESOLVED | (outcome as u32) << OUTCOME_SHIFT;
+            if leave && seen & WAKER == 0 {
+                next |= TASK_GONE;
+            }
+            match self.word.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return Resolved::Fixed(Snapshot(next)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Cancels a running task: waiters get their answer now, the body is asked to stop.
+    pub(crate) fn signal(&self) -> Signal {
+        let mut seen = self.word.0.load(Relaxed);
+        loop {
+            if seen & CLAIMED == 0 {
+                return Signal::NotRunning;
+            }
+            if seen & RESOLVED != 0 {
+                return Signal::TooLate;
+            }
+            let next = seen | RESOLVED | SIGNALLED | (End::Cancelled as u32) << OUTCOME_SHIFT;
+            match self.word.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return Signal::Signalled(Snapshot(seen)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Gives up one party's share of the block.
+    ///
+    /// Release: what this party did with the block comes before the free. Acquire: the last one sees it all (model
+    /// `last_one_frees`).
+    pub(crate) fn let_go(&self, party: Party) -> Share {
+        let before = self.word.0.fetch_or(party as u32, AcqRel);
+        let after = before | party as u32;
+        debug_assert!(
+            before & party as u32 == 0,
+            "{party:?} let go twice: {:?}",
+            Snapshot(before)
+        );
+        if after & ALL_GONE == ALL_GONE {
+            Share::Last(Snapshot(after))
+        } else {
+            Share::OthersRemain
+        }
+    }
+
+    /// As [`State::let_go`] for the handle, but never past an unread failure: the failure must reach the sink, and
+    /// after the handle has let go the payload is no longer its to read.
+    pub(crate) fn drop_handle(&self) -> HandleDrop {
+        let mut seen = self.word.0.load(Acquire);
+        loop {
+            let snapshot = Snapshot(seen);
+            if snapshot.outcome() == Some(End::Panicked) && !snapshot.is_taken() {
+                return HandleDrop::Unread;
+            }
+            let next = seen | HANDLE_GONE;
+            match self.word.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+                Ok(_) if next & ALL_GONE == ALL_GONE => {
+                    return HandleDrop::Share(Share::Last(Snapshot(next)));
+                }
+                Ok(_) => return HandleDrop::Share(Share::OthersRemain),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The first `TaskRef` appears. The caller holds a share of its own meanwhile, and the side record's lock.
+    pub(crate) fn refs_appear(&self) {
+        self.word.0.fetch_and(!REFS_GONE, Relaxed);
+    }
+
+    /// The handle has moved the result out. Release orders that before the free by another party.
+    pub(crate) fn mark_taken(&self) {
+        self.word.0.fetch_or(TAKEN, AcqRel);
+    }
+
+    /// The side record has a token now; the reading says whether a canceller was faster and it must fire at once.
+    /// One total order on this word: either the canceller's [`State::signal`] sees the bit, or this sees the signal.
+    pub(crate) fn mark_token(&self) -> Snapshot {
+        Snapshot(self.word.0.fetch_or(TOKEN, AcqRel))
+    }
+
+    /// The body has panicked, and hooks are told before the payload becomes the handle's.
+    pub(crate) fn mark_ended(&self) {
+        self.word.0.fetch_or(ENDED, AcqRel);
+    }
+
+    /// Announces a sleeper; the reading says whether it is needed.
+    pub(crate) fn mark_waiting(&self) -> Snapshot {
+        Snapshot(self.word.0.fetch_or(WAITING, AcqRel))
+    }
+
+    /// The waker cell is filled: publish it, unless the task has resolved meanwhile. Release: the resolver reads the
+    /// cell (model `await_is_woken`).
+    #[must_use = "false: the cell was not published, empty it again"]
+    pub(crate) fn publish_waker(&self) -> bool {
+        self.change_unresolved(|seen| seen | WAKER)
+    }
+
+    /// Takes the waker cell back to exchange its content; false once the task has resolved.
+    #[must_use = "false: the cell belongs to the resolver"]
+    pub(crate) fn retract_waker(&self) -> bool {
+        self.change_unresolved(|seen| seen & !WAKER)
+    }
+
+    fn change_unresolved(&self, change: impl Fn(u32) -> u32) -> bool {
+        let mut seen = self.word.0.load(Acquire);
+        while seen & RESOLVED == 0 {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, change(seen), AcqRel, Acquire)
+            {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    /// The word to sleep on, and the bit that ends the sleep.
+    pub(crate) fn wait_word(&self) -> (&WaitWord, u32) {
+        (&self.word, RESOLVED)
+    }
+}

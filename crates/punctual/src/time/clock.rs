@@ -1,0 +1,117 @@
+//! [`Clock`]: monotonic ticks for the engine, wall-clock readings for people.
+//!
+//! In: nothing, or a [`ManualClock`]. Out: ticks (nanoseconds since the clock's birth, never backwards) and
+//! [`SystemTime`]. Ticks saturate: five hundred and eighty-four years after its birth a clock stands still.
+
+use super::manual::{Manual, ManualClock};
+use crate::sync::Arc;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// Nanoseconds since the birth of the clock.
+pub(crate) type Tick = u64;
+
+/// When a wait of `limit` that begins at `now` ends; `None` = beyond the clock's horizon, that is never.
+pub(crate) fn deadline_after(now: Tick, limit: Duration) -> Option<Tick> {
+    let limit = u64::try_from(limit.as_nanos()).ok()?;
+    now.checked_add(limit)
+}
+
+/// Where a pool's time comes from: the system's clocks, or one that a test moves by hand.
+///
+/// ```
+/// use punctual::{Clock, Pool};
+/// use std::time::Duration;
+///
+/// let clock = Clock::manual();
+/// let pool = Pool::builder("tests").core_threads(1).clock(&clock).build()?;
+/// let task = pool.submit(|| punctual::task::sleep(Duration::from_secs(3600)))?;
+/// clock.advance(Duration::from_secs(3600)); // an hour passes at once
+/// assert!(task.join()?.is_ok());
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct Clock {
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone)]
+pub(super) enum Kind {
+    System,
+    Manual(Arc<Manual>),
+}
+
+impl Clock {
+    /// The system's monotonic clock for delays, its wall clock for dates. The default of every pool.
+    #[must_use]
+    pub fn system() -> Clock {
+        Clock { kind: Kind::System }
+    }
+
+    /// A clock that stands still until [`ManualClock::advance`] moves it, beginning at the system's present time.
+    #[must_use]
+    pub fn manual() -> ManualClock {
+        Clock::manual_at(SystemTime::now())
+    }
+
+    /// A manual clock that begins at `start`.
+    #[must_use]
+    pub fn manual_at(start: SystemTime) -> ManualClock {
+        ManualClock::starting(start)
+    }
+
+    /// The time on this clock's wall.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        match &self.kind {
+            Kind::System => SystemTime::now(),
+            Kind::Manual(manual) => manual.wall(),
+        }
+    }
+
+    /// The monotonic reading.
+    #[inline]
+    pub(crate) fn tick(&self) -> Tick {
+        match &self.kind {
+            Kind::System => system_tick(),
+            Kind::Manual(manual) => manual.tick(),
+        }
+    }
+
+    pub(crate) fn is_manual(&self) -> bool {
+        matches!(self.kind, Kind::Manual(_))
+    }
+}
+
+/// The real monotonic clock, whatever the pool's clock is: for bounding spins, which are no part of anybody's time.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(super) fn system_tick() -> Tick {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static BIRTH: OnceLock<Instant> = OnceLock::new();
+    let birth = BIRTH.get_or_init(Instant::now);
+    // Five hundred years of nanoseconds fit.
+    birth.elapsed().as_nanos() as Tick
+}
+
+/// The models have no time of their own.
+#[cfg(any(loom, shuttle))]
+pub(super) fn system_tick() -> Tick {
+    0
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock::system()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::System => f.write_str("Clock(system)"),
+            Kind::Manual(manual) => write!(f, "Clock(manual, +{:?})", Duration::from_nanos(manual.tick())),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! [`ManualClock`]: time that moves when a test says so, and waits for the work it causes.
+//!
+//! In: `advance(d)`. Out: every deadline on the way has passed in order, and after each one the clock has waited
+//! until no task of any attached pool can still run. A thread waiting on this clock is an *entry*: its word, what
+//! makes it ready, its deadline, and the pool whose task it is. A pool is quiet when the workers that are not parked
+//! are exactly those whose task sits in an entry that is neither ready nor due. Workers tell the clock when they
+//! park, leave, or begin to wait ([`Manual::hint`]); nothing polls.
+
+#![allow(unsafe_code)]
+
+use super::clock::{Clock, Kind, Tick, deadline_after};
+use super::wait::{Place, Wait, Waked};
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::{Acquire, Release};
+use crate::sync::wait::WordRef;
+use crate::sync::{Arc, Lock, WaitWord, Weak};
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long `advance` waits, in real time, for a task that is blocked on something the clock knows nothing of.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A pool as a manual clock sees it.
+pub(crate) trait Attached: Send + Sync {
+    /// Tells one pool from another in entries.
+    fn identity(&self) -> usize;
+    /// Workers that are starting, searching, or running a task: all but the parked ones.
+    fn unparked(&self) -> usize;
+    /// The names of the tasks that run now, for the panic message of `advance`.
+    fn running(&self) -> Vec<String>;
+}
+
+struct Entry {
+    number: u64,
+    word: WordRef,
+    mask: u32,
+    expected: u32,
+    interrupt: Option<crate::task::Token>,
+    deadline: Option<Tick>,
+    place: Place,
+    due: bool,
+}
+
+impl Entry {
+    /// Whether the waiting thread still has something to do before it can be called asleep.
+    fn is_stirring(&self) -> bool {
+        self.due
+            || self.word.load() & self.mask != self.expected
+            || self
+                .interrupt
+                .as_ref()
+                .is_some_and(crate::task::Token::is_cancelled)
+    }
+}
+
+#[derive(Default)]
+struct Book {
+    entries: Vec<Entry>,
+    pools: Vec<Weak<dyn Attached>>,
+    next_number: u64,
+}
+
+/// What a manual [`Clock`] and its [`ManualClock`] share.
+pub(super) struct Manual {
+    now: AtomicU64,
+    /// The wall reads `start + now`, unless somebody moved it.
+    start: Lock<SystemTime>,
+    book: Lock<Book>,
+    /// Counts the moments at which some pool may have become quiet.
+    moments: WaitWord,
+    /// One advance at a time; a second one waits here and then adds its own step.
+    driving: Lock<()>,
+}
+
+impl Manual {
+    pub(super) fn tick(&self) -> Tick {
+        self.now.load(Acquire)
+    }
+
+    pub(super) fn wall(&self) -> SystemTime {
+        let start = *self.start.lock();
+        start
+            .checked_add(Duration::from_nanos(self.tick()))
+            .unwrap_or(start)
+    }
+
+    /// Something stopped running: whoever advances should look again.
+    fn hint(&self) {
+        self.moments.0.fetch_add(1, Release);
+        self.moments.wake_all();
+    }
+
+    pub(super) fn wait(&self, wait: &Wait<'_>, place: Place) -> Waked {
+        let number = {
+            let mut book = self.book.lock();
+            if wait.deadline.is_some_and(|deadline| deadline <= self.tick()) {
+                return if wait.is_ready(wait.word.load()) {
+                    Waked::Ready
+                } else {
+                    Waked::TimedOut
+                };
+            }
+            let number = book.next_number;
+            book.next_number += 1;
+            book.entries.push(Entry {
+                number,
+                // SAFETY: entries are read under the book's lock, and this function takes its own out, under that
+                // lock, on every way back to the caller that lent the word.
+                word: unsafe { WordRef::new(wait.word) },
+                mask: wait.mask,
+                expected: wait.expected,
+                interrupt: wait.interrupt.cloned(),
+                deadline: wait.deadline,
+                place,
+                due: false,
+            });
+            number
+        };
+        self.hint();
+        loop {
+            let seen = wait.word.load();
+            let ready = wait.is_ready(seen);
+            let interrupted = wait.is_interrupted();
+            {
+                let mut book = self.book.lock();
+                let index = book.entries.iter().position(|entry| entry.number == number);
+                let due = index.is_some_and(|index| book.entries[index].due);
+                if ready || interrupted || due {
+                    if let Some(index) = index {
+                        book.entries.swap_remove(index);
+                    }
+                    return match (ready, interrupted) {
+                        (true, _) => Waked::Ready,
+                        (_, true) => Waked::Interrupted,
+                        _ => Waked::TimedOut,
+                    };
+                }
+            }
+            wait.word.sleep(seen, None);
+        }
+    }
+
+    /// Sleeps until every attached pool is quiet.
+    ///
+    /// # Panics
+    /// After [`PATIENCE`] of real time, naming what still runs.
+    fn await_quiet(&self) {
+        let begin = Instant::now();
+        loop {
+            let moment = self.moments.load();
+            let loud = self.loud_pools();
+            if loud.is_empty() {
+                return;
+            }
+            let Some(left) = PATIENCE.checked_sub(begin.elapsed()) else {
+                let running: Vec<String> = loud.iter().flat_map(|pool| pool.running()).collect();
+                panic!(
+                    "ManualClock::advance waited {PATIENCE:?} of real time for tasks that neither end nor wait \
+                     inside the library; still running: [{}]",
+                    running.join(", ")
+                );
+            };
+            self.moments.sleep(moment, Some(left));
+        }
+    }
+
+    fn loud_pools(&self) -> Vec<Arc<dyn Attached>> {
+        let mut book = self.book.lock();
+        let mut loud = Vec::new();
+        let Book { entries, pools, .. } = &mut *book;
+        pools.retain(|pool| {
+            let Some(pool) = pool.upgrade() else { return false };
+            let asleep = entries
+                .iter()
+                .filter(|entry| entry.place == Place::Task(pool.identity()) && !entry.is_stirring())
+                .count();
+            if pool.unparked() > asleep {
+                loud.push(pool);
+            }
+            true
+        });
+        loud
+    }
+
+    /// Moves to the earliest deadline not after `end`, and wakes all that are due there; false if there is none.
+    fn step(&self, end: Tick) -> bool {
+        let mut book = self.book.lock();
+        let waiting = book.entries.iter().filter(|entry| !entry.due);
+        let Some(next) = waiting
+            .filter_map(|entry| entry.deadline)
+            .min()
+            .filter(|next| *next <= end)
+        else {
+            return false;
+        };
+        self.now.store(next.max(self.tick()), Release);
+        for entry in &mut book.entries {
+            if !entry.due && entry.deadline.is_some_and(|deadline| deadline <= next) {
+                entry.due = true;
+                entry.word.nudge();
+            }
+        }
+        true
+    }
+}
+
+/// The hand that moves a manual [`Clock`]; pass it to [`PoolBuilder::clock`](crate::PoolBuilder::clock).
+///
+/// Everything such a pool measures, and everybody who waits on its handles, goes by this clock.
+///
+/// ```
+/// use punctual::Clock;
+/// use std::time::{Duration, SystemTime};
+///
+/// let clock = Clock::manual_at(SystemTime::UNIX_EPOCH);
+/// clock.advance(Duration::from_secs(86_400));
+/// assert_eq!(clock.now(), SystemTime::UNIX_EPOCH + Duration::from_secs(86_400));
+/// ```
+#[derive(Clone)]
+pub struct ManualClock {
+    pub(super) manual: Arc<Manual>,
+}
+
+impl ManualClock {
+    pub(super) fn starting(start: SystemTime) -> Self {
+        ManualClock {
+            manual: Arc::new(Manual {
+                now: AtomicU64::new(0),
+                start: Lock::new(start),
+                book: Lock::new(Book::default()),
+                moments: WaitWord::new(0),
+                driving: Lock::new(()),
+            }),
+        }
+    }
+
+    /// Moves time by `d`: steps to each deadline on the way in order, and after each waits until no task of any
+    /// attached pool is runnable or running. A task that waits inside the library (a sleep, any join or wait) does
+    /// not count as running. Concurrent calls add up.
+    ///
+    /// # Panics
+    /// When called from inside a task, and after ten seconds of real time in which a task neither ended nor waited
+    /// inside the library; the message names the tasks.
+    pub fn advance(&self, d: Duration) {
+        assert!(
+            !crate::task::is_inside(),
+            "ManualClock::advance was called from inside a task: it waits for tasks and would wait for itself; \
+             call it from the test's own thread"
+        );
+        let _alone = self.manual.driving.lock();
+        let end = deadline_after(self.manual.tick(), d).unwrap_or(Tick::MAX);
+        loop {
+            self.manual.await_quiet();
+            if !self.manual.step(end) {
+                break;
+            }
+        }
+        self.manual.now.store(end, Release);
+    }
+
+    /// The time on this clock's wall.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        self.manual.wall()
+    }
+
+    /// Moves the wall clock only, as a clock step or a suspended machine does; delays do not notice.
+    pub fn jump_wall(&self, to: SystemTime) {
+        let passed = Duration::from_nanos(self.manual.tick());
+        *self.manual.start.lock() = to.checked_sub(passed).unwrap_or(SystemTime::UNIX_EPOCH);
+    }
+}
+
+impl Clock {
+    /// Makes a manual clock wait for this pool's tasks.
+    pub(crate) fn attach(&self, pool: Weak<dyn Attached>) {
+        if let Kind::Manual(manual) = &self.kind {
+            manual.book.lock().pools.push(pool);
+        }
+    }
+
+    /// Tells a manual clock that a worker parked or left.
+    #[inline]
+    pub(crate) fn hint(&self) {
+        if let Kind::Manual(manual) = &self.kind {
+            manual.hint();
+        }
+    }
+}
+
+impl From<&ManualClock> for Clock {
+    fn from(manual: &ManualClock) -> Clock {
+        Clock {
+            kind: Kind::Manual(manual.manual.clone()),
+        }
+    }
+}
+
+impl From<ManualClock> for Clock {
+    fn from(manual: ManualClock) -> Clock {
+        Clock::from(&manual)
+    }
+}
+
+impl fmt::Debug for ManualClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ManualClock(+{:?})", Duration::from_nanos(self.manual.tick()))
+    }
+}

@@ -1,0 +1,15 @@
+//! The clockroom: where time comes from, and the one way to wait for it.
+//!
+//! In: a word to wait on and a deadline. Out: which of the two came first. Everything the engine measures or waits
+//! for goes through a [`Clock`]; nothing else in the crate reads the system's time. Not here: who waits, and why.
+
+mod clock;
+mod manual;
+mod wait;
+
+pub use clock::Clock;
+pub use manual::ManualClock;
+
+pub(crate) use clock::{Tick, deadline_after};
+pub(crate) use manual::Attached;
+pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -1,0 +1,15 @@
+//! The order in which a worker looks for its next task: one list, here.
+//!
+//! In: an engine. Out: a claimed task in the slot. Each source is a line; a new one is put where its urgency belongs:
+//! express, due timers, the worker's own deque, the shared queue by level, then other workers' deques. A plain pool
+//! has the shared queue.
+
+use crate::pool::engine::Engine;
+use crate::queue::room::Arrival;
+use crate::task::record::Slot;
+
+/// Moves the next task into the slot; `None`: nothing anywhere.
+#[inline]
+pub(super) fn search(engine: &Engine, slot: &mut Slot) -> Option<Option<Arrival>> {
+    engine.room.pop(slot)
+}

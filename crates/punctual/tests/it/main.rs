@@ -1,0 +1,2 @@
+//! One binary, a module per promise.
+mod smoke;
