@@ -19,7 +19,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// ```
 /// let pool = punctual::Pool::fixed(1)?;
 /// let (hold, held) = std::sync::mpsc::channel::<()>();
-/// pool.execute(move || drop(held.recv()))?; // keeps the only worker busy
+/// let (tell, told) = std::sync::mpsc::channel();
+/// pool.execute(move || {
+///     tell.send(()).unwrap();
+///     held.recv().ok(); // keeps the only worker busy
+/// })?;
+/// told.recv()?;
 /// let waiting = pool.submit(|| println!("runs after all"))?;
 /// for task in pool.stop() {
 ///     task.run().ok(); // here, on this thread
