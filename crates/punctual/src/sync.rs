@@ -57,6 +57,20 @@ mod door {
 
 pub(crate) use door::*;
 
+/// Whether two threads can run at once: on one core, a spin only keeps the awaited thread from running. In the models
+/// it would only multiply the schedules.
+pub(crate) fn is_multi_core() -> bool {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *ANSWER.get_or_init(|| parallelism() > 1)
+    }
+    #[cfg(any(loom, shuttle))]
+    {
+        false
+    }
+}
+
 /// Starts an operating-system thread; the only place that does.
 pub(crate) fn start_thread(
     name: String,
@@ -133,7 +147,9 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 /// statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
     pub(crate) use std::sync::atomic::Ordering::Relaxed;
-    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) use std::sync::atomic::AtomicUsize;
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64};
 }
 
 /// A value on cache lines of its own: two, because processors fetch them in pairs.

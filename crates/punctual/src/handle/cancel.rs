@@ -51,7 +51,7 @@ pub(super) fn cancel(block: &Header) -> Cancel {
 
 /// Takes a task out of the queue if it has not started; never signals.
 pub(super) fn remove(block: &Header) -> bool {
-    if block.claim() == Claim::Lost {
+    if block.state.claim_to_remove() == Claim::Lost {
         return false;
     }
     // SAFETY: the claim is won and not settled, so the task is unsettled.

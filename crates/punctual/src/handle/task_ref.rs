@@ -108,6 +108,7 @@ pub(super) fn status_of(block: &Header) -> Status {
         Some(End::Cancelled) => Status::Cancelled,
         Some(End::Returned) => Status::Returned,
         None if seen.is_ended() => Status::Panicked,
+        None if seen.is_removed() => Status::Cancelled,
         None if seen.is_claimed() => Status::Running,
         None => Status::Queued,
     }

@@ -4,7 +4,7 @@
 //! short spin (the answer is often under way), then a sleep on the block's word.
 
 use crate::pool::fork;
-use crate::sync::parallelism;
+use crate::sync::is_multi_core;
 use crate::task::block::Header;
 use crate::task::{Here, here};
 use crate::time::{Wait, Waked, deadline_after, spin};
@@ -68,19 +68,5 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
         Waked::Ready => Waited::Resolved,
         Waked::TimedOut => Waited::TimedOut,
         Waked::Interrupted => Waited::Interrupted,
-    }
-}
-
-fn is_multi_core() -> bool {
-    #[cfg(not(any(loom, shuttle)))]
-    {
-        use std::sync::OnceLock;
-        static MULTI_CORE: OnceLock<bool> = OnceLock::new();
-        *MULTI_CORE.get_or_init(|| parallelism() > 1)
-    }
-    #[cfg(any(loom, shuttle))]
-    {
-        // A spin in a model only multiplies its schedules.
-        parallelism() == 0
     }
 }

@@ -70,7 +70,7 @@ impl Engine {
                 unrun.push(Unrun::closure(slot));
                 continue;
             };
-            match entry.header().claim() {
+            match entry.header().state.claim_to_remove() {
                 // Cancelled meanwhile; the canceller counts it.
                 Claim::Lost => entry.let_go(),
                 Claim::Won => {
@@ -191,7 +191,7 @@ impl Engine {
                 interrupt: token,
                 deadline,
             };
-            match self.clock.wait(&wait, here(|here| place_of(here))) {
+            match self.clock.wait(&wait, here(place_of)) {
                 Waked::Ready => {}
                 Waked::Interrupted => return Waited::Interrupted,
                 Waked::TimedOut => {

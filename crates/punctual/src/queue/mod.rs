@@ -6,6 +6,8 @@
 
 mod chain;
 pub(crate) mod room;
+#[cfg(all(test, loom))]
+mod models;
 mod segment;
 
 pub(crate) use room::{Refusal, Room};

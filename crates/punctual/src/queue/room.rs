@@ -217,7 +217,7 @@ impl<G> Room<G> {
             // Under the lock: the order of claims is the order of the log, and the permit comes back once.
             let lost = slot
                 .peek_entry()
-                .is_some_and(|entry| entry.header().claim() == Claim::Lost);
+                .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
             if lost {
                 self.untaken.fetch_add(1, Release);
             }

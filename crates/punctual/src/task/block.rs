@@ -24,7 +24,7 @@
 use super::home::HomeRef;
 use super::recycle;
 use super::side::Side;
-use super::state::{Claim, End, Party, Share, Snapshot, State};
+use super::state::{End, Party, Share, Snapshot, State};
 use super::{Class, Priority, TaskInfo, Token, contain, discard};
 use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
@@ -437,12 +437,6 @@ impl Header {
             token.cancel();
         }
         token
-    }
-
-    /// Claims the task for somebody who will not run it.
-    #[inline]
-    pub(crate) fn claim(&self) -> Claim {
-        self.state.claim()
     }
 
     /// Drops the closure of a task that will never run.

@@ -15,6 +15,8 @@ pub(crate) mod recycle;
 pub(crate) mod run;
 pub(crate) mod side;
 pub(crate) mod state;
+#[cfg(all(test, loom))]
+mod models;
 mod token;
 
 pub use crate::executor::current_executor;

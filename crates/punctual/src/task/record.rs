@@ -160,6 +160,16 @@ impl Slot {
         }
     }
 
+    /// A slot with an entry that never lay in a queue.
+    #[cfg(all(test, loom))]
+    pub(crate) fn of_entry(entry: Entry) -> Self {
+        let mut slot = Slot::empty();
+        slot.table = Some(&Entry::TABLE);
+        // SAFETY: an entry is one pointer, and the first word has room for it.
+        unsafe { slot.words.as_mut_ptr().cast::<Entry>().write(entry) };
+        slot
+    }
+
     /// Fills an empty slot from the queue's memory.
     ///
     /// # Safety

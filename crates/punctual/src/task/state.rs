@@ -42,6 +42,8 @@ const TAKEN: u32 = 1 << 10;
 const TOKEN: u32 = 1 << 11;
 /// Cancelled while running: waiters have their answer, the body's own result will be dropped.
 const SIGNALLED: u32 = 1 << 12;
+/// Claimed by somebody who will not run it: there is nothing to signal. Set together with `CLAIMED` or never.
+const REMOVED: u32 = 1 << 14;
 /// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
 const ENDED: u32 = 1 << 13;
 
@@ -62,6 +64,10 @@ pub(crate) struct Snapshot(u32);
 impl Snapshot {
     pub(crate) fn is_claimed(self) -> bool {
         self.0 & CLAIMED != 0
+    }
+    /// Taken out without being run; its outcome follows if it is not there yet.
+    pub(crate) fn is_removed(self) -> bool {
+        self.0 & REMOVED != 0
     }
     #[inline]
     pub(crate) fn is_resolved(self) -> bool {
@@ -138,6 +144,7 @@ impl fmt::Debug for Snapshot {
             (TOKEN, "token"),
             (SIGNALLED, "signalled"),
             (ENDED, "ended"),
+            (REMOVED, "removed"),
         ];
         let mut list = f.debug_set();
         for (bit, name) in named {
@@ -229,7 +236,7 @@ impl State {
         Snapshot(self.word.load())
     }
 
-    /// Takes the task out of the waiting state; one caller ever wins.
+    /// Takes the task out of the waiting state to run it; one claimer ever wins.
     ///
     /// Acquire: the winner reads the closure that the submitter wrote (the queue's lock ordered that too). Release:
     /// a loser that lets go afterwards is ordered behind the winner (model `one_claim_wins`).
@@ -240,6 +247,18 @@ impl State {
         } else {
             Claim::Lost
         }
+    }
+
+    /// As [`State::claim`], for somebody who will not run it (cancel, drain).
+    pub(crate) fn claim_to_remove(&self) -> Claim {
+        let mut seen = self.word.0.load(Relaxed);
+        while seen & CLAIMED == 0 {
+            match self.word.0.compare_exchange_weak(seen, seen | CLAIMED | REMOVED, AcqRel, Relaxed) {
+                Ok(_) => return Claim::Won,
+                Err(now) => seen = now,
+            }
+        }
+        Claim::Lost
     }
 
     /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step,
@@ -276,7 +295,7 @@ impl State {
             if seen & CLAIMED == 0 {
                 return Signal::NotRunning;
             }
-            if seen & RESOLVED != 0 {
+            if seen & (RESOLVED | REMOVED) != 0 {
                 return Signal::TooLate;
             }
             let next = seen | RESOLVED | SIGNALLED | (End::Cancelled as u32) << OUTCOME_SHIFT;

@@ -4,13 +4,15 @@
 //! the pool is closed and nothing waits. [`idle`] decides who sleeps and who is woken.
 
 pub(crate) mod idle;
+#[cfg(all(test, loom))]
+mod models;
 mod search;
 
 use crate::pool::State;
 use crate::pool::engine::Engine;
 use crate::pool::staff::Post;
 use crate::queue::room::Arrival;
-use crate::sync::{Arc, parallelism};
+use crate::sync::{Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::{Frame, recycle};
@@ -44,7 +46,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
         let mut worker = Worker {
             engine,
             post,
-            spins: parallelism() > 1,
+            spins: is_multi_core(),
             since_rest: 0,
         };
         let mut slot = Slot::empty();

@@ -1,0 +1,133 @@
+//! Loom models of sleeping and waking, and of a whole pool small enough to search.
+
+use super::idle::{Bed, Idle, Rise};
+use crate::queue::room::Room;
+use crate::queue::Capacity;
+use crate::sync::Arc;
+use crate::task::Class;
+use crate::task::record::{Inline, Slot};
+use crate::time::{Clock, Place, Wait};
+use crate::{Pool, State};
+use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use loom::thread;
+use std::time::Duration;
+
+fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 100_000;
+    builder.check(f);
+}
+
+struct Site {
+    room: Room<()>,
+    idle: Idle,
+    clock: Clock,
+}
+
+impl Site {
+    fn new() -> Arc<Self> {
+        Arc::new(Site { room: Room::new(Capacity::Unbounded, ()), idle: Idle::new(), clock: Clock::system() })
+    }
+
+    /// A submission: push under the lock, look at the idle word after it.
+    fn submit(&self) {
+        let mut producers = self.room.producers();
+        assert!(
+            producers.push(&self.room, Class::ROOT, Inline::new(|| ()), true, &self.clock).is_ok(),
+            "the first segment has room"
+        );
+        drop(producers);
+        self.idle.notify();
+    }
+
+    /// A worker until it has run one task: search, lie down, look once more, sleep.
+    fn take_one(&self) {
+        let bed = Arc::new(Bed::new());
+        let mut slot = Slot::empty();
+        let mut searching = self.idle.search();
+        loop {
+            if self.room.pop(&mut slot).is_some() {
+                slot.run();
+                if let Some(searching) = searching
+                    && self.idle.found(searching)
+                    && !self.room.is_empty()
+                {
+                    self.idle.notify();
+                }
+                return;
+            }
+            let asleep = self.idle.lie_down(&bed, searching.take());
+            if !self.room.is_empty() {
+                if let Rise::Called(called) = self.idle.rise(&bed, asleep) {
+                    searching = Some(called);
+                }
+                continue;
+            }
+            let wait =
+                Wait { word: &bed.word, mask: Bed::CALLED, expected: 0, interrupt: None, deadline: None };
+            let _ = self.clock.wait(&wait, Place::Parked);
+            searching = Some(self.idle.called(&bed, asleep));
+        }
+    }
+}
+
+/// A sleeper and a push: whoever comes second sees the first. Loom reports a deadlock if a wake-up is lost.
+#[test]
+fn a_push_wakes_the_sleeper() {
+    model(3, || {
+        let site = Site::new();
+        let other = site.clone();
+        let worker = thread::spawn(move || other.take_one());
+        site.submit();
+        worker.join().unwrap();
+    });
+}
+
+/// Two tasks, two workers: the second task must not wait beside a sleeping worker because the first was being fetched
+/// by a searcher.
+#[test]
+fn the_last_searcher_passes_the_word_on() {
+    model(2, || {
+        let site = Site::new();
+        let workers = [site.clone(), site.clone()].map(|site| thread::spawn(move || site.take_one()));
+        site.submit();
+        site.submit();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// Submission meets shutdown, on a whole pool: accepted means run, and the pool ends.
+#[test]
+fn submit_meets_shutdown() {
+    model(1, || {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let pool = Pool::builder("model").core_threads(1).build().unwrap();
+        let (other, count) = (pool.clone(), runs.clone());
+        let submitter = thread::spawn(move || {
+            other.execute(move || drop(count.fetch_add(1, SeqCst))).is_ok()
+        });
+        pool.shutdown();
+        let accepted = submitter.join().unwrap();
+        assert!(pool.await_termination(Duration::MAX));
+        assert_eq!(pool.state(), State::Terminated);
+        assert_eq!(runs.load(SeqCst), usize::from(accepted));
+        let _ = pool.close();
+    });
+}
+
+/// A canceller that settles last must not outlive the engine it settles with.
+#[test]
+fn cancel_meets_the_end_of_the_pool() {
+    model(1, || {
+        let pool = Pool::builder("model").core_threads(1).build().unwrap();
+        let task = pool.submit(|| 7).unwrap();
+        let watcher = task.task_ref();
+        let canceller = thread::spawn(move || watcher.cancel());
+        drop(pool);
+        let cancel = canceller.join().unwrap();
+        assert_eq!(task.join().is_ok(), cancel == crate::Cancel::TooLate);
+    });
+}
