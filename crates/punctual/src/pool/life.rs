@@ -94,7 +94,12 @@ impl Engine {
     }
 
     /// Ends the pool if nothing is left of it. Once.
+    ///
+    /// Everybody who comes here has just written one of the three (closed, workers, what waits) and looks at the other
+    /// two. The fence makes sure that of two who come at once at least one sees what the other wrote (model
+    /// `cancel_meets_the_end_of_the_pool` hangs without it).
     pub(crate) fn try_terminate(&self) {
+        atomic::fence(SeqCst);
         let reading = self.run_state.read();
         if reading.state() < State::Shutdown || reading.workers() > 0 || self.is_forked() {
             return;

@@ -73,15 +73,6 @@ pub(crate) struct Searching(());
 #[must_use = "a sleeper must get up through `called` or `rise`"]
 pub(crate) struct Asleep(());
 
-/// Answer of [`Idle::rise`].
-#[derive(Debug)]
-pub(crate) enum Rise {
-    /// Out of the stack; nobody had chosen this worker.
-    Alone,
-    /// Somebody had: the worker is counted as searching.
-    Called(Searching),
-}
-
 /// The idle side of a pool.
 #[derive(Debug)]
 pub(crate) struct Idle {
@@ -188,24 +179,25 @@ impl Idle {
         Searching(())
     }
 
-    /// Gets up by itself: the last look found something, or a deadline has come.
-    pub(crate) fn rise(&self, bed: &Arc<Bed>, asleep: Asleep) -> Rise {
+    /// Gets up by itself: the last look found something, or a deadline has come. Counted as searching from then on,
+    /// also if nobody called: while this worker was a searcher, producers left more than one task to it, and only a
+    /// searcher passes the word on (model `the_last_searcher_passes_the_word_on`).
+    pub(crate) fn rise(&self, bed: &Arc<Bed>, asleep: Asleep) -> Searching {
         let mut beds = self.beds.lock();
         if let Some(index) = beds.iter().rposition(|each| Arc::ptr_eq(each, bed)) {
             beds.remove(index);
-            self.word.fetch_sub(ONE_SLEEPER, AcqRel);
+            self.word.fetch_add(ONE_SEARCHER - ONE_SLEEPER, AcqRel);
             let Asleep(()) = asleep;
-            return Rise::Alone;
+            return Searching(());
         }
         drop(beds);
         // A waker has taken the bed out and is about to set the bit, if it has not yet.
         loop {
             let seen = bed.word.load();
             if seen & Bed::CALLED != 0 {
-                break;
+                return self.called(bed, asleep);
             }
             bed.word.sleep(seen, None);
         }
-        Rise::Called(self.called(bed, asleep))
     }
 }

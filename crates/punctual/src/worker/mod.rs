@@ -17,7 +17,7 @@ use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::{Frame, recycle};
 use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
-use idle::{Bed, Rise};
+use idle::Bed;
 use std::time::Duration;
 
 /// How long a worker looks for the next task before it sleeps. Five microseconds miss a submitter that waits for
@@ -106,42 +106,35 @@ impl Worker<'_> {
             if searching.is_some() && self.spins && spin(SPIN, || !engine.room.looks_empty()) {
                 continue;
             }
-            searching = self.rest(searching);
+            searching = Some(self.rest(searching));
         }
     }
 
     /// Sleeps until called, or until there is housekeeping to do.
-    fn rest(&mut self, searching: Option<idle::Searching>) -> Option<idle::Searching> {
+    fn rest(&mut self, searching: Option<idle::Searching>) -> idle::Searching {
         let engine = self.engine;
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
         engine.clock.hint();
-        let risen = if engine.room.is_empty_and_open() {
-            self.post.counters.park();
-            self.since_rest = 0;
-            let wait = Wait {
-                word: &bed.word,
-                mask: Bed::CALLED,
-                expected: 0,
-                interrupt: None,
-                deadline: self.housekeeping(),
-            };
-            match engine.clock.wait(&wait, Place::Parked) {
-                Waked::Ready => return Some(engine.idle.called(bed, asleep)),
-                Waked::TimedOut | Waked::Interrupted => {
-                    let risen = engine.idle.rise(bed, asleep);
-                    recycle::trim();
-                    risen
-                }
-            }
-        } else {
-            engine.idle.rise(bed, asleep)
-        };
-        match risen {
-            Rise::Alone => None,
-            Rise::Called(searching) => Some(searching),
+        if !engine.room.is_empty_and_open() {
+            return engine.idle.rise(bed, asleep);
         }
+        self.post.counters.park();
+        self.since_rest = 0;
+        let wait = Wait {
+            word: &bed.word,
+            mask: Bed::CALLED,
+            expected: 0,
+            interrupt: None,
+            deadline: self.housekeeping(),
+        };
+        if engine.clock.wait(&wait, Place::Parked) == Waked::Ready {
+            return engine.idle.called(bed, asleep);
+        }
+        let searching = engine.idle.rise(bed, asleep);
+        recycle::trim();
+        searching
     }
 
     /// When this worker should get up although nobody calls. The system's memory is not a manual clock's business.

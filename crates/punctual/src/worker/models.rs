@@ -1,8 +1,8 @@
 //! Loom models of sleeping and waking, and of a whole pool small enough to search.
 
-use super::idle::{Bed, Idle, Rise};
-use crate::queue::room::Room;
+use super::idle::{Bed, Idle};
 use crate::queue::Capacity;
+use crate::queue::room::Room;
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::record::{Inline, Slot};
@@ -27,14 +27,20 @@ struct Site {
 
 impl Site {
     fn new() -> Arc<Self> {
-        Arc::new(Site { room: Room::new(Capacity::Unbounded, ()), idle: Idle::new(), clock: Clock::system() })
+        Arc::new(Site {
+            room: Room::new(Capacity::Unbounded, ()),
+            idle: Idle::new(),
+            clock: Clock::system(),
+        })
     }
 
     /// A submission: push under the lock, look at the idle word after it.
     fn submit(&self) {
         let mut producers = self.room.producers();
         assert!(
-            producers.push(&self.room, Class::ROOT, Inline::new(|| ()), true, &self.clock).is_ok(),
+            producers
+                .push(&self.room, Class::ROOT, Inline::new(|| ()), true, &self.clock)
+                .is_ok(),
             "the first segment has room"
         );
         drop(producers);
@@ -59,13 +65,16 @@ impl Site {
             }
             let asleep = self.idle.lie_down(&bed, searching.take());
             if !self.room.is_empty() {
-                if let Rise::Called(called) = self.idle.rise(&bed, asleep) {
-                    searching = Some(called);
-                }
+                searching = Some(self.idle.rise(&bed, asleep));
                 continue;
             }
-            let wait =
-                Wait { word: &bed.word, mask: Bed::CALLED, expected: 0, interrupt: None, deadline: None };
+            let wait = Wait {
+                word: &bed.word,
+                mask: Bed::CALLED,
+                expected: 0,
+                interrupt: None,
+                deadline: None,
+            };
             let _ = self.clock.wait(&wait, Place::Parked);
             searching = Some(self.idle.called(&bed, asleep));
         }
@@ -106,9 +115,10 @@ fn submit_meets_shutdown() {
         let runs = Arc::new(AtomicUsize::new(0));
         let pool = Pool::builder("model").core_threads(1).build().unwrap();
         let (other, count) = (pool.clone(), runs.clone());
-        let submitter = thread::spawn(move || {
-            other.execute(move || drop(count.fetch_add(1, SeqCst))).is_ok()
-        });
+        let submitter =
+            thread::spawn(move || other.execute(move || {
+                count.fetch_add(1, SeqCst);
+            }).is_ok());
         pool.shutdown();
         let accepted = submitter.join().unwrap();
         assert!(pool.await_termination(Duration::MAX));
