@@ -1,0 +1,83 @@
+//! The scenarios themselves, once for every Rust pool. In: a scenario, a peer, sizes. Out: named numbers. Not here:
+//! rounds, statistics, and which numbers are compared: a child process runs one scenario with one peer and ends.
+
+mod idle;
+mod memory;
+mod ping;
+#[cfg(test)]
+mod tests;
+mod throughput;
+pub(crate) mod work;
+
+use punctual::Queue;
+
+use crate::{
+    catalog::{Peer, Scenario, Sizes},
+    contend::{
+        AsyncExecutor, CallerRuns, Contender, Crossbeam, Futures, Ours, Rayon, RustyPool, Threadpool, Tokio,
+        TokioBlocking,
+    },
+};
+
+/// Numbers by the names the catalogue gives to the metrics.
+pub(crate) type Figures = Vec<(&'static str, f64)>;
+
+/// "Bounded with room": above every size of the catalogue, so that nothing is ever refused.
+const ROOM: usize = 4 << 20;
+
+/// The capacity of scenario F.
+const OVERLOADED: usize = 1024;
+
+/// Runs one scenario with one Rust peer; the error says what does not go together.
+pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figures, String> {
+    if scenario == Scenario::F {
+        return match peer {
+            Peer::Crossbeam => Ok(overload(Crossbeam::bounded(OVERLOADED), sizes)),
+            _ => Err(format!("{} has no caller-runs form in scenario F", peer.name())),
+        };
+    }
+    Ok(match peer {
+        Peer::Ours | Peer::OursAgain => with(Ours::open(Queue::unbounded()), scenario, sizes),
+        Peer::OursBounded => with(Ours::open(Queue::bounded(ROOM)), scenario, sizes),
+        Peer::Rayon => with(Rayon::open(), scenario, sizes),
+        Peer::Tokio => with(Tokio::open(), scenario, sizes),
+        Peer::TokioBlocking => with(TokioBlocking::open(), scenario, sizes),
+        Peer::AsyncExecutor => with(AsyncExecutor::open(), scenario, sizes),
+        Peer::Futures => with(Futures::open(), scenario, sizes),
+        Peer::Threadpool => with(Threadpool::open(), scenario, sizes),
+        Peer::RustyPool => with(RustyPool::open(), scenario, sizes),
+        Peer::Crossbeam => with(Crossbeam::unbounded(), scenario, sizes),
+        Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => {
+            return Err(format!("{} runs in a JVM, not in this process", peer.name()));
+        }
+    })
+}
+
+fn with<P: Contender>(pool: P, scenario: Scenario, sizes: Sizes) -> Figures {
+    let pool = pool.leak();
+    let Sizes { count, repeat } = sizes;
+    match scenario {
+        Scenario::A => throughput::passes(repeat, count, || throughput::fire(pool, count)),
+        Scenario::A2 => throughput::passes(repeat, count, || throughput::fire_in_window(pool, count)),
+        Scenario::B => throughput::passes(repeat, count, || throughput::fire_from_four(pool, count)),
+        Scenario::C => throughput::submit_passes(pool, repeat, count),
+        Scenario::D => {
+            let depth = throughput::depth_for(count);
+            throughput::passes(repeat, throughput::nodes(depth), || {
+                throughput::fork_tree(pool, depth)
+            })
+        }
+        Scenario::E => ping::run(pool, count, repeat),
+        Scenario::F => unreachable!("scenario F takes pools that let the caller run, see `run`"),
+        Scenario::K => idle::run(pool, count),
+        Scenario::LExecute => memory::execute(pool, count),
+        Scenario::LSubmit => memory::submit(pool, count),
+    }
+}
+
+fn overload<P: CallerRuns>(pool: P, sizes: Sizes) -> Figures {
+    let pool = pool.leak();
+    throughput::passes(sizes.repeat, sizes.count, || {
+        throughput::overload(pool, sizes.count)
+    })
+}

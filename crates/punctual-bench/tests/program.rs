@@ -1,0 +1,176 @@
+//! The program itself, as a user starts it: children, JSON, charts, errors. Tiny sizes and no asserted times.
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{self, Command, Output},
+};
+
+fn bench(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_punctual-bench"))
+        .args(args)
+        .output()
+        .expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn bad_arguments_end_with_two_and_name_the_value() {
+    for (args, value) in [
+        (&["--only", "Z"][..], "'Z'"),
+        (&["--rounds", "x"], "'x'"),
+        (&["--wat"], "'--wat'"),
+    ] {
+        let output = bench(args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains(value) && stderr(&output).contains("allowed"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn help_and_list_tell() {
+    let help = bench(&["--help"]);
+    assert!(help.status.success() && stdout(&help).contains("--only"));
+    let list = bench(&["--list"]);
+    assert!(list.status.success() && stdout(&list).contains("A2") && stdout(&list).contains("rusty_pool"));
+}
+
+#[test]
+fn a_small_run_prints_table_control_and_bar_and_draws() {
+    let dir: PathBuf = env::temp_dir().join(format!("punctual-bench-test-{}", process::id()));
+    let svg = dir.to_string_lossy().into_owned();
+    let output = bench(&[
+        "--quick",
+        "--scale",
+        "0.002",
+        "--rounds",
+        "2",
+        "--only",
+        "A",
+        "--only",
+        "L",
+        "--peer",
+        "crossbeam",
+        "--peer",
+        "ours-again",
+        "--seed",
+        "5",
+        "--svg",
+        &svg,
+    ]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    for part in [
+        "seed 5",
+        "two threads get",
+        "OURS bounded with room",
+        "A/A control",
+        "crossbeam",
+        "losses",
+        "== bar",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    for file in ["A.svg", "L.svg"] {
+        assert!(
+            fs::read_to_string(dir.join(file))
+                .expect("a chart was written")
+                .starts_with("<svg")
+        );
+    }
+    fs::remove_dir_all(&dir).expect("the charts can be removed");
+}
+
+#[test]
+fn json_mode_has_only_json_on_standard_output() {
+    let output = bench(&[
+        "--json",
+        "--scale",
+        "0.001",
+        "--rounds",
+        "1",
+        "--only",
+        "C",
+        "--peer",
+        "threadpool",
+    ]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        text.starts_with("{\"rows\":[{\"scenario\":\"C\",\"metric\":\"unbounded warm\""),
+        "{text}"
+    );
+    assert!(
+        text.trim_end().ends_with("]}") && text.lines().count() == 1,
+        "{text}"
+    );
+    assert!(stderr(&output).contains("== bar"));
+}
+
+#[test]
+fn an_idle_pool_is_watched_from_outside() {
+    let output = bench(&["--json", "--rounds", "1", "--only", "K", "--peer", "crossbeam"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for part in [
+        "\"metric\":\"unbounded switches\"",
+        "\"metric\":\"unbounded cpu\"",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
+fn the_jvm_peers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
+    let mut args = vec![
+        "--scale",
+        "0.0002",
+        "--rounds",
+        "1",
+        "--peer",
+        "j-fjp",
+        "--peer",
+        "j-fixed-abq",
+    ];
+    for letter in ["A", "A2", "B", "C", "D", "E", "F", "L"] {
+        args.extend(["--only", letter]);
+    }
+    let output = bench(&args);
+    let text = stdout(&output);
+    assert!(
+        output.status.success() && !text.contains("FAILED"),
+        "{text}{}",
+        stderr(&output)
+    );
+    let tables = text.split("== losses").next().unwrap_or_default();
+    if text.contains("JVM peers skipped: ") {
+        assert!(!tables.contains("  j-fjp"), "{text}");
+    } else {
+        // Two metrics in A, A2, B, C, D, four in E, none in F, two in L.
+        assert_eq!(tables.matches("\n  j-fjp").count(), 16, "{text}");
+        assert_eq!(
+            tables.matches("\n  j-fixed-abq").count(),
+            18,
+            "and it takes part in F: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_bare_pass_runs_for_callgrind() {
+    for scenario in ["A", "C"] {
+        assert!(bench(&["ir", scenario, "ours", "500"]).status.success());
+    }
+}
