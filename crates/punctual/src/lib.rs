@@ -16,6 +16,8 @@ mod handle;
 mod observe;
 mod pool;
 mod queue;
+#[cfg(all(test, shuttle))]
+mod scenarios;
 mod sync;
 mod time;
 mod worker;

@@ -1,13 +1,14 @@
 //! [`TaskRef`]: a task, without its value.
 //!
-//! In: a handle, or another reference. Out: cancel, look, name. References to one task are counted in its side record
-//! and hold one share of the block together.
+//! In: a handle, or another reference. Out: cancel, look, name. Each `task_ref()` takes a share of the block, counted in
+//! its state; clones of a reference share that share.
 
 #![allow(unsafe_code)]
 
 use super::cancel::{Cancel, cancel, remove};
+use crate::sync::Arc;
 use crate::task::block::{Header, free};
-use crate::task::state::{End, Party, Share};
+use crate::task::state::{End, Share};
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -41,34 +42,38 @@ pub enum Status {
 /// assert_eq!(watcher.cancel(), Cancel::TooLate);
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
+#[derive(Clone)]
 pub struct TaskRef {
-    block: NonNull<Header>,
+    held: Arc<Reference>,
 }
+
+/// One share of a block.
+struct Reference(NonNull<Header>);
 
 // SAFETY: a reference reaches neither closure nor value; dropping a closure by cancelling it needs `Send`, which every
 // submitted closure is.
-unsafe impl Send for TaskRef {}
+unsafe impl Send for Reference {}
 // SAFETY: as above; every method works through atomics and locks.
-unsafe impl Sync for TaskRef {}
+unsafe impl Sync for Reference {}
 
 impl TaskRef {
     /// # Safety
     /// The caller holds a share of the block.
     pub(super) unsafe fn new(block: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise.
-        let header = unsafe { block.as_ref() };
-        let mut more = header.side_or_make().more.lock();
-        if more.refs == 0 {
-            // The caller's own share keeps the block meanwhile; the lock keeps the last reference from leaving now.
-            header.state.refs_appear();
+        let added = unsafe { block.as_ref() }.state.add_reference();
+        assert!(
+            added,
+            "a task has 65 535 references made by task_ref(); clone one of them instead"
+        );
+        TaskRef {
+            held: Arc::new(Reference(block)),
         }
-        more.refs += 1;
-        TaskRef { block }
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: references hold a share together, and this is one of them.
-        unsafe { self.block.as_ref() }
+        // SAFETY: the reference is a share, so the block lives.
+        unsafe { self.held.0.as_ref() }
     }
 
     /// Cancels the task; see [`Cancel`].
@@ -114,28 +119,12 @@ pub(super) fn status_of(block: &Header) -> Status {
     }
 }
 
-impl Clone for TaskRef {
-    fn clone(&self) -> Self {
-        // SAFETY: this reference is part of a share.
-        unsafe { TaskRef::new(self.block) }
-    }
-}
-
-impl Drop for TaskRef {
+impl Drop for Reference {
     fn drop(&mut self) {
-        let last = {
-            let header = self.header();
-            let mut more = header.side_or_make().more.lock();
-            more.refs -= 1;
-            if more.refs > 0 {
-                return;
-            }
-            header.state.let_go(Party::Refs)
-        };
-        // Outside the side record's lock, which goes with the block.
-        if let Share::Last(last) = last {
+        // SAFETY: the share is held until this call.
+        if let Share::Last(last) = unsafe { self.0.as_ref() }.state.drop_reference() {
             // SAFETY: the last party frees.
-            unsafe { free(self.block, last) };
+            unsafe { free(self.0, last) };
         }
     }
 }

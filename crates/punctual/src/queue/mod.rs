@@ -5,9 +5,9 @@
 //! pool acts. [`segment`] is the memory, [`chain`] the two ends of a log made of it, [`room`] the locks and counts.
 
 mod chain;
-pub(crate) mod room;
 #[cfg(all(test, loom))]
 mod models;
+pub(crate) mod room;
 mod segment;
 
 pub(crate) use room::{Refusal, Room};

@@ -49,7 +49,10 @@ fn run_all(room: &Room<()>) -> usize {
 #[test]
 fn every_record_is_taken_once_and_in_order() {
     model(|| {
-        let (room, ran) = (Arc::new(Room::new(Capacity::Unbounded, ())), Arc::new(Log::default()));
+        let (room, ran) = (
+            Arc::new(Room::new(Capacity::Unbounded, ())),
+            Arc::new(Log::default()),
+        );
         let (other, log) = (room.clone(), ran.clone());
         let producer = thread::spawn(move || {
             for number in 0..3 {
@@ -66,7 +69,10 @@ fn every_record_is_taken_once_and_in_order() {
 #[test]
 fn two_consumers_share_without_loss() {
     model(|| {
-        let (room, ran) = (Arc::new(Room::new(Capacity::Unbounded, ())), Arc::new(Log::default()));
+        let (room, ran) = (
+            Arc::new(Room::new(Capacity::Unbounded, ())),
+            Arc::new(Log::default()),
+        );
         push(&room, &ran, 0).unwrap();
         let (other, log) = (room.clone(), ran.clone());
         let consumer = thread::spawn(move || {
@@ -81,7 +87,10 @@ fn two_consumers_share_without_loss() {
 #[test]
 fn a_closed_room_lets_nobody_in_and_loses_nobody() {
     model(|| {
-        let (room, ran) = (Arc::new(Room::new(Capacity::Unbounded, ())), Arc::new(Log::default()));
+        let (room, ran) = (
+            Arc::new(Room::new(Capacity::Unbounded, ())),
+            Arc::new(Log::default()),
+        );
         let (other, log) = (room.clone(), ran.clone());
         let producer = thread::spawn(move || push(&other, &log, 1));
         room.producers().close();
@@ -96,7 +105,10 @@ fn a_closed_room_lets_nobody_in_and_loses_nobody() {
 #[test]
 fn permits_are_never_overdrawn() {
     model(|| {
-        let (room, ran) = (Arc::new(Room::new(Capacity::Bounded(1), ())), Arc::new(Log::default()));
+        let (room, ran) = (
+            Arc::new(Room::new(Capacity::Bounded(1), ())),
+            Arc::new(Log::default()),
+        );
         let inside = Arc::new(AtomicUsize::new(0));
         let (other, log, count) = (room.clone(), ran.clone(), inside.clone());
         let producer = thread::spawn(move || {
@@ -122,7 +134,10 @@ fn permits_are_never_overdrawn() {
 #[test]
 fn drain_and_pop_share_without_loss() {
     model(|| {
-        let (room, ran) = (Arc::new(Room::new(Capacity::Bounded(2), ())), Arc::new(Log::default()));
+        let (room, ran) = (
+            Arc::new(Room::new(Capacity::Bounded(2), ())),
+            Arc::new(Log::default()),
+        );
         push(&room, &ran, 0).unwrap();
         push(&room, &ran, 1).unwrap();
         let other = room.clone();

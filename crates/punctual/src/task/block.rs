@@ -24,7 +24,7 @@
 use super::home::HomeRef;
 use super::recycle;
 use super::side::Side;
-use super::state::{End, Party, Share, Snapshot, State};
+use super::state::{End, Share, Snapshot, State};
 use super::{Class, Priority, TaskInfo, Token, contain, discard};
 use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
@@ -299,7 +299,7 @@ impl Entry {
 
     /// Gives up the task's share.
     pub(crate) fn let_go(self) {
-        if let Share::Last(last) = self.header().state.let_go(Party::Task) {
+        if let Share::Last(last) = self.header().state.drop_task() {
             // SAFETY: the last party frees.
             unsafe { free(self.0, last) };
         }
@@ -348,11 +348,11 @@ impl Header {
             return false;
         }
         if seen.has_waker() {
-            // SAFETY: rule 4: filled, and only the handle, which we are, would change it.
-            if self
-                .waker
-                .with(|mine| unsafe { (*mine).assume_init_ref() }.will_wake(waker))
-            {
+            let is_same = |mine: *const MaybeUninit<Waker>| {
+                // SAFETY: rule 4: filled, and only the handle, which we are, would change it.
+                unsafe { (*mine).assume_init_ref() }.will_wake(waker)
+            };
+            if self.waker.with(is_same) {
                 return true;
             }
             if !self.state.retract_waker() {

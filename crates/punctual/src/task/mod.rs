@@ -10,13 +10,13 @@ mod current;
 pub(crate) mod home;
 pub(crate) mod hooks;
 mod info;
+#[cfg(all(test, loom))]
+mod models;
 pub(crate) mod record;
 pub(crate) mod recycle;
 pub(crate) mod run;
 pub(crate) mod side;
 pub(crate) mod state;
-#[cfg(all(test, loom))]
-mod models;
 mod token;
 
 pub use crate::executor::current_executor;

@@ -75,8 +75,12 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
     match entry.header().state.claim() {
         Claim::Lost => entry.let_go(),
         Claim::Won => frame.enter(|| {
-            let runner =
-                Runner { frame: &frame, hooks: &hooks, counters: &counters, watched: hooks.watch_tasks() };
+            let runner = Runner {
+                frame: &frame,
+                hooks: &hooks,
+                counters: &counters,
+                watched: hooks.watch_tasks(),
+            };
             runner.run(&mut Slot::of_entry(entry));
         }),
     }

@@ -27,8 +27,6 @@ pub(crate) struct Side {
 #[derive(Default)]
 pub(crate) struct More {
     pub(crate) token: Option<Token>,
-    /// How many `TaskRef`s there are.
-    pub(crate) refs: usize,
     /// Who to tell of a panic that the handle's owner never looked at.
     pub(crate) unread: Option<Arc<Hooks>>,
 }

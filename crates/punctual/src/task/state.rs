@@ -7,7 +7,7 @@
 //!     '--- the entry stays in the queue; whoever pops it -------'                    v
 //!          finds it claimed and lets go of the task's share           the handle takes the value
 //!
-//!  memory: freed by whoever sets the last of TASK_GONE, HANDLE_GONE, REFS_GONE
+//!  memory: freed by whoever makes the last of these true: TASK_GONE, HANDLE_GONE, no REFERENCES
 //! ```
 //!
 //! In: transitions, each a method. Out: for each, a `#[must_use]` answer that says what the caller now owes. No
@@ -33,9 +33,7 @@ const WAKER: u32 = 1 << 6;
 const TASK_GONE: u32 = 1 << 7;
 /// The handle will not touch the block again.
 const HANDLE_GONE: u32 = 1 << 8;
-/// No `TaskRef` points here. Set from the start; cleared while there are any.
-const REFS_GONE: u32 = 1 << 9;
-const ALL_GONE: u32 = TASK_GONE | HANDLE_GONE | REFS_GONE;
+const BOTH_GONE: u32 = TASK_GONE | HANDLE_GONE;
 /// The value, or the panic's payload, has been moved out. Set by the handle only.
 const TAKEN: u32 = 1 << 10;
 /// The side record holds a token. Set by whoever made it, after storing it; a canceller that sees the bit fires it.
@@ -46,6 +44,10 @@ const SIGNALLED: u32 = 1 << 12;
 const REMOVED: u32 = 1 << 14;
 /// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
 const ENDED: u32 = 1 << 13;
+/// How many references hold the block: sixteen bits, above all flags and below the nudge bit.
+const REFERENCES: u32 = 0xffff << REFERENCE_SHIFT;
+const REFERENCE_SHIFT: u32 = 15;
+const ONE_REFERENCE: u32 = 1 << REFERENCE_SHIFT;
 
 /// How a task with a handle ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +103,7 @@ impl Snapshot {
         self.0 & HANDLE_GONE != 0
     }
     pub(crate) fn is_everyone_gone(self) -> bool {
-        self.0 & ALL_GONE == ALL_GONE
+        self.0 & (BOTH_GONE | REFERENCES) == BOTH_GONE
     }
     /// Whether the task gave its share up in the step that gave this reading.
     pub(crate) fn is_task_gone(self) -> bool {
@@ -110,7 +112,7 @@ impl Snapshot {
     /// Only the handle is left: it may take and free without another atomic step.
     #[inline]
     pub(crate) fn is_handle_alone(self) -> bool {
-        self.0 & ALL_GONE == TASK_GONE | REFS_GONE
+        self.0 & (BOTH_GONE | REFERENCES) == TASK_GONE
     }
     pub(crate) fn outcome(self) -> Option<End> {
         if !self.is_resolved() {
@@ -139,7 +141,6 @@ impl fmt::Debug for Snapshot {
             (WAKER, "waker"),
             (TASK_GONE, "task-gone"),
             (HANDLE_GONE, "handle-gone"),
-            (REFS_GONE, "refs-gone"),
             (TAKEN, "taken"),
             (TOKEN, "token"),
             (SIGNALLED, "signalled"),
@@ -152,7 +153,8 @@ impl fmt::Debug for Snapshot {
                 list.entry(&name);
             }
         }
-        list.entry(&self.outcome()).finish()
+        list.entry(&self.outcome());
+        list.entry(&((self.0 & REFERENCES) >> REFERENCE_SHIFT)).finish()
     }
 }
 
@@ -185,12 +187,23 @@ pub(crate) enum Signal {
     TooLate,
 }
 
-/// Answer of [`State::let_go`].
+/// What is left of a block after one party has let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "the last one out frees the block"]
 pub(crate) enum Share {
     OthersRemain,
     Last(Snapshot),
+}
+
+impl Share {
+    fn of(after: u32) -> Self {
+        let after = Snapshot(after);
+        if after.is_everyone_gone() {
+            Share::Last(after)
+        } else {
+            Share::OthersRemain
+        }
+    }
 }
 
 /// Answer of [`State::drop_handle`].
@@ -200,14 +213,6 @@ pub(crate) enum HandleDrop {
     Share(Share),
     /// A failure lies unread: take it, report it, and call again.
     Unread,
-}
-
-/// Who may give up a share by [`State::let_go`]; the handle has [`State::drop_handle`].
-#[derive(Debug, Clone, Copy)]
-#[repr(u32)]
-pub(crate) enum Party {
-    Task = TASK_GONE,
-    Refs = REFS_GONE,
 }
 
 /// The word.
@@ -221,11 +226,7 @@ impl State {
     /// Waiting, with a handle (or, for a task that only wants a block's options, without).
     pub(crate) fn new(with_handle: bool) -> Self {
         State {
-            word: WaitWord::new(if with_handle {
-                REFS_GONE
-            } else {
-                REFS_GONE | HANDLE_GONE
-            }),
+            word: WaitWord::new(if with_handle { 0 } else { HANDLE_GONE }),
         }
     }
 
@@ -253,7 +254,11 @@ impl State {
     pub(crate) fn claim_to_remove(&self) -> Claim {
         let mut seen = self.word.0.load(Relaxed);
         while seen & CLAIMED == 0 {
-            match self.word.0.compare_exchange_weak(seen, seen | CLAIMED | REMOVED, AcqRel, Relaxed) {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen | CLAIMED | REMOVED, AcqRel, Relaxed)
+            {
                 Ok(_) => return Claim::Won,
                 Err(now) => seen = now,
             }
@@ -306,26 +311,51 @@ impl State {
         }
     }
 
-    /// Gives up one party's share of the block.
+    /// Gives up the task's share of the block.
     ///
     /// Release: what this party did with the block comes before the free. Acquire: the last one sees it all (model
     /// `last_one_frees`).
-    pub(crate) fn let_go(&self, party: Party) -> Share {
-        let before = self.word.0.fetch_or(party as u32, AcqRel);
-        let after = before | party as u32;
+    pub(crate) fn drop_task(&self) -> Share {
+        let before = self.word.0.fetch_or(TASK_GONE, AcqRel);
         debug_assert!(
-            before & party as u32 == 0,
-            "{party:?} let go twice: {:?}",
+            before & TASK_GONE == 0,
+            "the task let go twice: {:?}",
             Snapshot(before)
         );
-        if after & ALL_GONE == ALL_GONE {
-            Share::Last(Snapshot(after))
-        } else {
-            Share::OthersRemain
+        Share::of(before | TASK_GONE)
+    }
+
+    /// One more reference; the caller holds a share of its own. False: there are too many already.
+    #[must_use = "false: no share was taken"]
+    pub(crate) fn add_reference(&self) -> bool {
+        let mut seen = self.word.0.load(Relaxed);
+        loop {
+            if seen & REFERENCES == REFERENCES {
+                return false;
+            }
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen + ONE_REFERENCE, Relaxed, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
         }
     }
 
-    /// As [`State::let_go`] for the handle, but never past an unread failure: the failure must reach the sink, and
+    /// Gives up a reference's share; orderings as in [`State::drop_task`].
+    pub(crate) fn drop_reference(&self) -> Share {
+        let before = self.word.0.fetch_sub(ONE_REFERENCE, AcqRel);
+        debug_assert!(
+            before & REFERENCES != 0,
+            "a reference let go twice: {:?}",
+            Snapshot(before)
+        );
+        Share::of(before - ONE_REFERENCE)
+    }
+
+    /// As [`State::drop_task`] for the handle, but never past an unread failure: the failure must reach the sink, and
     /// after the handle has let go the payload is no longer its to read.
     pub(crate) fn drop_handle(&self) -> HandleDrop {
         let mut seen = self.word.0.load(Acquire);
@@ -336,18 +366,10 @@ impl State {
             }
             let next = seen | HANDLE_GONE;
             match self.word.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
-                Ok(_) if next & ALL_GONE == ALL_GONE => {
-                    return HandleDrop::Share(Share::Last(Snapshot(next)));
-                }
-                Ok(_) => return HandleDrop::Share(Share::OthersRemain),
+                Ok(_) => return HandleDrop::Share(Share::of(next)),
                 Err(now) => seen = now,
             }
         }
-    }
-
-    /// The first `TaskRef` appears. The caller holds a share of its own meanwhile, and the side record's lock.
-    pub(crate) fn refs_appear(&self) {
-        self.word.0.fetch_and(!REFS_GONE, Relaxed);
     }
 
     /// The handle has moved the result out. Release orders that before the free by another party.

@@ -115,10 +115,13 @@ fn submit_meets_shutdown() {
         let runs = Arc::new(AtomicUsize::new(0));
         let pool = Pool::builder("model").core_threads(1).build().unwrap();
         let (other, count) = (pool.clone(), runs.clone());
-        let submitter =
-            thread::spawn(move || other.execute(move || {
-                count.fetch_add(1, SeqCst);
-            }).is_ok());
+        let submitter = thread::spawn(move || {
+            other
+                .execute(move || {
+                    count.fetch_add(1, SeqCst);
+                })
+                .is_ok()
+        });
         pool.shutdown();
         let accepted = submitter.join().unwrap();
         assert!(pool.await_termination(Duration::MAX));
