@@ -1,9 +1,33 @@
-//! Work: what a task is made of and how it is run.
+//! Inside a task: who am I, have I been asked to stop, sleep.
 //!
-//! In: a closure. A fire-and-forget closure becomes a [`record`]: a header word and the closure itself, moved into the
-//! queue. A closure whose result somebody wants becomes a [`block`]: closure, result, [`state`] and waker in one
-//! recycled piece of memory, with a 16-byte record in the queue that points to it. Out: an end, told to the handle.
-//! A task knows no pool and no queue: it knows its [`home`], which settles what it left behind.
+//! ```
+//! use punctual::{Pool, task};
+//! use std::time::Duration;
+//!
+//! let pool = Pool::fixed(1)?;
+//! let polite = pool.submit(|| {
+//!     let me = task::current().expect("inside a task");
+//!     while !me.token().is_cancelled() {
+//!         if task::sleep(Duration::from_millis(1)).is_err() {
+//!             break; // asked to stop
+//!         }
+//!     }
+//!     "stopped when asked"
+//! })?;
+//! while pool.stats().active == 0 {
+//!     std::thread::yield_now();
+//! }
+//! drop(pool.stop()); // fires the token of what runs
+//! assert_eq!(polite.join()?, "stopped when asked");
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! # How it is made
+//!
+//! In: a closure. A fire-and-forget closure becomes a `record`: a header word and the closure itself, moved into the
+//! queue. A closure whose result somebody wants becomes a `block`: closure, result, `state` and waker in one recycled
+//! piece of memory, with a 16-byte record in the queue that points to it. Out: an end, told to the handle. A task
+//! knows no pool and no queue: it knows its `home`, which settles what it left behind.
 
 pub(crate) mod block;
 mod current;

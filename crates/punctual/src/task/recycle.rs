@@ -7,7 +7,7 @@
 //!
 //! **It goes back.** Blocks are carved from 64 KiB arenas. The stock knows how many blocks it holds; when it holds
 //! more than a floor and nobody has been in need for a while, an idle worker calls [`trim`]: arenas whose every block
-//! lies in the stock are freed. A thread keeps at most [`LIST_MAX`] blocks of a size to itself and gives them back
+//! lies in the stock are freed. A thread keeps at most 128 blocks of a size to itself and gives them back
 //! when it ends.
 //!
 //! Three sizes; anything larger goes to the system's allocator. Under loom and shuttle everything does, so that
@@ -82,7 +82,7 @@ mod imp {
     /// Blocks that move between a thread and the stock at a time.
     const BATCH: usize = 64;
     /// A thread's list at this length gives its newest batch away.
-    pub(super) const LIST_MAX: usize = 2 * BATCH;
+    const LIST_MAX: usize = 2 * BATCH;
     /// Arenas are aligned to their size, so a block finds its arena by masking its address.
     const ARENA: usize = 64 * 1024;
 
