@@ -126,8 +126,8 @@ impl<G> Producers<G> {
     ) -> Result<(), P> {
         self.tail.push(class, payload, self.pushed, stamp, clock)?;
         self.pushed += 1;
-        // Release pairs with the loads in `pop` and `looks_empty`; the records themselves are ordered by the lock
-        // that a refill takes.
+        // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
+        // takes, so Release is more than it needs (weakened, no model fails).
         room.pushed.store(self.pushed, Release);
         Ok(())
     }

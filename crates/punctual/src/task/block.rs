@@ -375,7 +375,8 @@ impl Header {
     }
 
     pub(crate) fn side(&self) -> Option<&Side> {
-        // Acquire pairs with the release half of the exchange in `side_or_make`: the record is seen complete.
+        // Acquire pairs with the release half of the exchange in `side_or_make`: the record is seen complete. (The
+        // models cannot tell: what they watch in a side record lies behind its lock. Name and id do not.)
         // SAFETY: a tagged link stays until the block is freed (rule 5).
         untag(self.link.load(Acquire)).map(|side| unsafe { side.as_ref() })
     }

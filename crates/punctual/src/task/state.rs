@@ -239,8 +239,8 @@ impl State {
 
     /// Takes the task out of the waiting state to run it; one claimer ever wins.
     ///
-    /// Acquire: the winner reads the closure that the submitter wrote (the queue's lock ordered that too). Release:
-    /// a loser that lets go afterwards is ordered behind the winner (model `one_claim_wins`).
+    /// That one wins is the word's own order (model `one_claim_wins`). AcqRel is more than it needs: the closure the
+    /// winner reads was published by the queue's lock, or by whatever handed the handle over; weakened, no model fails.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
         if self.word.0.fetch_or(CLAIMED, AcqRel) & CLAIMED == 0 {
@@ -378,7 +378,8 @@ impl State {
     }
 
     /// The side record has a token now; the reading says whether a canceller was faster and it must fire at once.
-    /// One total order on this word: either the canceller's [`State::signal`] sees the bit, or this sees the signal.
+    /// One total order on this word: either the canceller's [`State::signal`] sees the bit, or this sees the signal
+    /// (the token itself lies behind the side record's lock, so weaker would do; no model fails).
     pub(crate) fn mark_token(&self) -> Snapshot {
         Snapshot(self.word.0.fetch_or(TOKEN, AcqRel))
     }

@@ -53,7 +53,8 @@ impl Bed {
         }
     }
 
-    /// Release pairs with the acquire of the sleeper's look: it sees why it was called.
+    /// Release pairs with the acquire of the sleeper's look. What the sleeper does next, a pop, is ordered by the
+    /// queue's own locks, so no model needs it.
     fn call(&self) {
         self.word.0.fetch_or(Self::CALLED, Release);
         self.word.wake_all();
@@ -165,8 +166,8 @@ impl Idle {
     pub(crate) fn lie_down(&self, bed: &Arc<Bed>, searching: Option<Searching>) -> Asleep {
         let mut beds = self.beds.lock();
         beds.push(bed.clone());
-        // One step for both counts: between two there would be a moment with neither a searcher nor a sleeper.
-        // Release: the producer that sees this count sees the bed (it takes the lock anyway); acquire: see the essay.
+        // One step for both counts: between two there would be a moment with neither a searcher nor a sleeper. The
+        // essay's argument needs no ordering here but that of the producers' lock; weakened, no model fails.
         match searching {
             Some(Searching(())) => self.word.fetch_sub(ONE_SEARCHER - ONE_SLEEPER, AcqRel),
             None => self.word.fetch_add(ONE_SLEEPER, AcqRel),
