@@ -11,7 +11,7 @@ use super::wait::{Waited, wait};
 use crate::JoinError;
 use crate::task::block::{Header, free};
 use crate::task::state::{End, HandleDrop, Share};
-use crate::task::{Outcome, discard};
+use crate::task::{Outcome, discard, panic_text};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -220,9 +220,16 @@ impl<T> TaskHandle<T> {
     }
 }
 
-/// Pending, or how it ended.
+/// Where the task is, and what it panicked with.
 impl<T> fmt::Debug for TaskHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seen = self.block().state.load();
+        if seen.outcome() == Some(End::Panicked) && !seen.is_taken() {
+            // SAFETY: resolved and not taken, so the payload is the handle's; taking it needs `&mut` or the handle
+            // itself. Other threads may do the same at the same time, and only read text, which is `Sync`.
+            let payload = unsafe { self.block().peek_panic() };
+            return write!(f, "TaskHandle(Panicked: {})", panic_text(payload));
+        }
         write!(f, "TaskHandle({:?})", super::task_ref::status_of(self.block()))
     }
 }

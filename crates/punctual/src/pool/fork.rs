@@ -7,6 +7,8 @@
 #![allow(unsafe_code)]
 
 use crate::sync::unmodelled::{AtomicU32, Relaxed};
+#[cfg(all(unix, not(any(loom, shuttle))))]
+use crate::task::recycle;
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
@@ -22,13 +24,20 @@ pub(crate) fn generation() -> u16 {
 pub(crate) fn watch() {
     use std::sync::Once;
     static ONCE: Once = Once::new();
+    extern "C" fn before() {
+        recycle::hold_for_fork();
+    }
+    extern "C" fn in_parent() {
+        recycle::let_go_after_fork();
+    }
     extern "C" fn in_child() {
+        recycle::let_go_after_fork();
         GENERATION.fetch_add(1, Relaxed);
     }
     ONCE.call_once(|| {
-        // SAFETY: the handler only touches an atomic, which is allowed between fork and exec. If the system has no
-        // memory for the registration, forks go unnoticed, as they would without this module.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        // SAFETY: the handlers only touch atomics, which is allowed between fork and exec. If the system has no memory
+        // for the registration, forks go unnoticed, as they would without this module.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
 }
 

@@ -203,12 +203,11 @@ impl Head {
             if self.offset == WORDS || self.word() == 0 {
                 self.turn_over();
             }
+            let opens = self.offset == 0;
             let segment = self.segment.as_mut();
             segment.witness.touch();
             let place = segment.words.as_ptr().add(self.offset).cast::<u64>();
-            slot.fill(place);
-            let (_, table) = record::read_header(place.read());
-            self.offset += 1 + table.words;
+            self.offset += 1 + slot.fill(place);
             self.left -= 1;
             if number.is_multiple_of(SAMPLE_EVERY)
                 && let Some(tick) = segment.noted(number)
@@ -219,11 +218,13 @@ impl Head {
                     weight: SAMPLE_EVERY,
                 });
             }
-            let opened = std::mem::take(&mut segment.opened);
-            (opened != 0).then_some(Arrival {
-                tick: opened,
-                weight: 1,
-            })
+            if opens && segment.opened != 0 {
+                return Some(Arrival {
+                    tick: segment.opened,
+                    weight: 1,
+                });
+            }
+            None
         }
     }
 

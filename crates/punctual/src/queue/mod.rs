@@ -9,6 +9,8 @@ mod chain;
 mod models;
 pub(crate) mod room;
 mod segment;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
 
 pub(crate) use room::{Refusal, Room};
 

@@ -339,6 +339,18 @@ impl<G> Room<G> {
         (pushed, pushed.saturating_sub(self.returned()))
     }
 
+    /// Where the fields lie that different sides write.
+    #[cfg(test)]
+    pub(super) const fn field_offsets() -> [usize; 4] {
+        use std::mem::offset_of;
+        [
+            offset_of!(Self, producers),
+            offset_of!(Self, pushed),
+            offset_of!(Self, consumers),
+            offset_of!(Self, popped),
+        ]
+    }
+
     /// When the record at the head arrived, as far as it was noted.
     pub(crate) fn oldest(&self) -> Option<Tick> {
         let consumers = self.consumers.lock();

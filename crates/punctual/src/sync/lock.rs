@@ -110,6 +110,14 @@ mod imp {
             self.raw.lock();
             Guard { lock: self }
         }
+        /// Locks without giving access; [`Lock::let_go`] unlocks. For the time around a fork.
+        pub(crate) fn hold(&self) {
+            self.raw.lock();
+        }
+        /// Only after [`Lock::hold`].
+        pub(crate) fn let_go(&self) {
+            self.raw.unlock();
+        }
         #[inline]
         pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
             self.raw.try_lock().then_some(Guard { lock: self })

@@ -283,20 +283,6 @@ impl Entry {
         unsafe { drop_result(self.0, end) };
     }
 
-    /// The panic that [`Entry::run`] left, before it is resolved or when nobody else can take it.
-    ///
-    /// # Safety
-    /// The caller ran the closure, got `Panicked`, and holds the payload by rule 3; the reference ends before that.
-    pub(crate) unsafe fn peek_panic(&self) -> &(dyn Any + Send) {
-        // SAFETY: the caller's promise; every `Payload` is `repr(C)`, its panic where its closure was.
-        let panic = unsafe { (self.header().table.take_panic)(self.0) };
-        // The box's content does not move with the box; putting the same box back is leaving it there.
-        let content: *const (dyn Any + Send) = &raw const *panic;
-        std::mem::forget(panic);
-        // SAFETY: as above.
-        unsafe { &*content }
-    }
-
     /// Gives up the task's share.
     pub(crate) fn let_go(self) {
         if let Share::Last(last) = self.header().state.drop_task() {
@@ -470,6 +456,21 @@ impl Header {
     pub(crate) unsafe fn take_panic(&self) -> Box<dyn Any + Send> {
         // SAFETY: the caller's promise.
         unsafe { (self.table.take_panic)(NonNull::from(self)) }
+    }
+
+    /// The panic's payload, to look at.
+    ///
+    /// # Safety
+    /// The body ended as `Panicked`, the payload is the caller's by rule 3 and has not been moved out, and stays so for
+    /// as long as the reference lives.
+    pub(crate) unsafe fn peek_panic(&self) -> &(dyn Any + Send) {
+        // SAFETY: the caller's promise.
+        let panic = unsafe { self.take_panic() };
+        // What a box points to does not move with the box; forgetting it leaves the one in the block as it was.
+        let content: *const (dyn Any + Send) = &raw const *panic;
+        std::mem::forget(panic);
+        // SAFETY: as above.
+        unsafe { &*content }
     }
 }
 

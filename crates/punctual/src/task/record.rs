@@ -170,12 +170,12 @@ impl Slot {
         slot
     }
 
-    /// Fills an empty slot from the queue's memory.
+    /// Fills an empty slot from the queue's memory; gives the payload's length in words.
     ///
     /// # Safety
     /// `record` points to a header word and its payload, which the caller owns and forgets after this.
     #[inline]
-    pub(crate) unsafe fn fill(&mut self, record: *const u64) {
+    pub(crate) unsafe fn fill(&mut self, record: *const u64) -> usize {
         debug_assert!(self.table.is_none(), "a slot was filled over a task");
         // SAFETY: the caller's promise; a table's `words` is at most `MAX_WORDS`.
         unsafe {
@@ -187,6 +187,7 @@ impl Slot {
             for index in 0..table.words {
                 self.words[index] = from.add(index).cast::<MaybeUninit<u64>>().read();
             }
+            table.words
         }
     }
 

@@ -47,7 +47,7 @@ fn system(layout: Layout) -> NonNull<u8> {
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-pub(crate) use imp::{is_overstocked, trim};
+pub(crate) use imp::{hold_for_fork, is_overstocked, let_go_after_fork, trim};
 
 #[cfg(any(loom, shuttle))]
 mod imp {
@@ -65,6 +65,8 @@ mod imp {
         false
     }
     pub(crate) fn trim() {}
+    pub(crate) fn hold_for_fork() {}
+    pub(crate) fn let_go_after_fork() {}
 }
 
 #[cfg(not(any(loom, shuttle)))]
@@ -455,6 +457,17 @@ mod imp {
     pub(crate) fn trim() {
         let Some(_alone) = TRIMMING.try_lock() else { return };
         (0..SIZES.len()).for_each(trim_class);
+    }
+
+    /// Takes the stock's locks before a fork, so that no other thread holds one in the moment of the copy: in the child
+    /// it would be held for ever.
+    pub(crate) fn hold_for_fork() {
+        STOCK.iter().for_each(Lock::hold);
+    }
+
+    /// The other half of [`hold_for_fork`], in the parent and in the child.
+    pub(crate) fn let_go_after_fork() {
+        STOCK.iter().for_each(Lock::let_go);
     }
 
     /// Asks for a line that is about to be written.

@@ -128,7 +128,7 @@ impl Runner<'_> {
         header.state.mark_ended();
         if self.watched {
             // SAFETY: not resolved by us yet, and a canceller's resolution gives the payload to nobody (rule 3).
-            let payload = unsafe { entry.peek_panic() };
+            let payload = unsafe { header.peek_panic() };
             self.hooks.after(&header.info(), Outcome::Panicked(payload));
         }
         if self.hooks.failure.is_some() {
@@ -141,7 +141,7 @@ impl Runner<'_> {
                 if after.is_handle_gone() {
                     // SAFETY: the handle let go before the outcome was fixed, so the payload stays with the task's
                     // side until that lets go too (rule 3).
-                    let payload = unsafe { entry.peek_panic() };
+                    let payload = unsafe { header.peek_panic() };
                     self.hooks.failure(&header.info(), Outcome::Panicked(payload));
                 }
             }

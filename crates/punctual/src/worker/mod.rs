@@ -48,6 +48,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
             post,
             spins: is_multi_core(),
             since_rest: 0,
+            next_timed: 0,
         };
         let mut slot = Slot::empty();
         while let Some(arrival) = worker.next(&mut slot) {
@@ -66,6 +67,8 @@ struct Worker<'a> {
     spins: bool,
     /// Tasks run since the worker last slept.
     since_rest: u64,
+    /// Which of them is timed next: 0, 1, 2, 4, and so on up to [`TIME_EVERY`], then every so many.
+    next_timed: u64,
 }
 
 impl Worker<'_> {
@@ -122,6 +125,7 @@ impl Worker<'_> {
         }
         self.post.counters.park();
         self.since_rest = 0;
+        self.next_timed = 0;
         let wait = Wait {
             word: &bed.word,
             mask: Bed::CALLED,
@@ -149,27 +153,21 @@ impl Worker<'_> {
     fn run(&mut self, runner: Runner<'_>, slot: &mut Slot, arrival: Option<Arrival>) {
         let count = self.since_rest;
         self.since_rest += 1;
-        // A power of two stands for the tasks up to the next one, so the weights add up to the number of tasks.
-        let weight = if count < TIME_EVERY {
-            if count.is_power_of_two() || count == 0 {
-                count.max(1)
-            } else {
-                0
-            }
-        } else if count.is_multiple_of(TIME_EVERY) {
-            TIME_EVERY
-        } else {
-            0
-        };
-        if weight == 0 && arrival.is_none() && !runner.watched {
+        if count != self.next_timed && arrival.is_none() && !runner.watched {
             runner.run(slot);
         } else {
-            self.run_observed(runner, slot, arrival, weight);
+            self.run_observed(runner, slot, arrival, count);
         }
     }
 
     #[cold]
-    fn run_observed(&self, runner: Runner<'_>, slot: &mut Slot, arrival: Option<Arrival>, weight: u64) {
+    fn run_observed(&mut self, runner: Runner<'_>, slot: &mut Slot, arrival: Option<Arrival>, count: u64) {
+        let timed = count == self.next_timed;
+        // A timed task stands for those up to the next timed one, so the weights add up to the number of tasks.
+        let weight = count.clamp(1, TIME_EVERY);
+        if timed {
+            self.next_timed += weight;
+        }
         let engine = self.engine;
         let begin = engine.clock.tick();
         if let Some(arrival) = arrival {
