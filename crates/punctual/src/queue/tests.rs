@@ -34,7 +34,7 @@ fn push_closure(room: &Room<()>, log: &Log, number: u64, words: u64) {
     let log = log.clone();
     let note = move || log.lock().unwrap().push(number);
     let pushed = match words {
-        0 | 1 => push(room, Inline::new(move || note())),
+        0 | 1 => push(room, Inline::new(note)),
         2 | 3 => push(room, Inline::new(with_ballast(note, [number; 1]))),
         4 | 5 => push(room, Inline::new(with_ballast(note, [number; 3]))),
         _ => push(room, Inline::new(with_ballast(note, [number; 4]))),

@@ -10,8 +10,8 @@
 //! lies in the stock are freed. A thread keeps at most 128 blocks of a size to itself and gives them back
 //! when it ends.
 //!
-//! Three sizes; anything larger goes to the system's allocator. Under loom and shuttle everything does, so that
-//! their leak checks and the sanitizers see each block.
+//! Three sizes; anything larger goes to the system's allocator. Under loom, shuttle and `--cfg punctual_system_alloc`
+//! everything does, so that their leak checks and the sanitizers see each block.
 
 #![allow(unsafe_code)]
 
@@ -49,7 +49,7 @@ fn system(layout: Layout) -> NonNull<u8> {
 
 pub(crate) use imp::{hold_for_fork, is_overstocked, let_go_after_fork, trim};
 
-#[cfg(any(loom, shuttle))]
+#[cfg(any(loom, shuttle, punctual_system_alloc))]
 mod imp {
     use super::{Layout, NonNull};
     pub(super) fn size_class(_: Layout) -> Option<usize> {
@@ -69,7 +69,7 @@ mod imp {
     pub(crate) fn let_go_after_fork() {}
 }
 
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, punctual_system_alloc)))]
 mod imp {
     use super::{Layout, NonNull, system};
     use crate::sync::Lock;
