@@ -122,21 +122,28 @@ fn submit_cancel_stop() {
     });
 }
 
+/// A pool with one worker, a task that panics on it, and how often the sink was told.
+fn failing() -> (Pool, crate::TaskHandle<u8>, Arc<AtomicUsize>) {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = told.clone();
+    let sink = move |_: &crate::TaskInfo<'_>, _: crate::Outcome<'_>| {
+        count.fetch_add(1, SeqCst);
+    };
+    let pool = Pool::builder("scenario")
+        .core_threads(1)
+        .on_failure(sink)
+        .build()
+        .unwrap();
+    let task = pool.submit(|| -> u8 { panic!("part of the scenario") }).unwrap();
+    (pool, task, told)
+}
+
 /// A task that panics, cancelled and awaited at once.
 #[test]
 fn panic_cancel_join() {
     silence_panics();
     explore(|| {
-        let told = Arc::new(AtomicUsize::new(0));
-        let count = told.clone();
-        let pool = Pool::builder("scenario")
-            .core_threads(1)
-            .on_failure(move |_, _| {
-                count.fetch_add(1, SeqCst);
-            })
-            .build()
-            .unwrap();
-        let task = pool.submit(|| -> u8 { panic!("part of the scenario") }).unwrap();
+        let (pool, task, told) = failing();
         let watcher = task.task_ref();
         let canceller = thread::spawn(move || watcher.cancel());
         let error = task.join().unwrap_err();
@@ -159,16 +166,7 @@ fn panic_cancel_join() {
 fn unread_failure() {
     silence_panics();
     explore(|| {
-        let told = Arc::new(AtomicUsize::new(0));
-        let count = told.clone();
-        let pool = Pool::builder("scenario")
-            .core_threads(1)
-            .on_failure(move |_, _| {
-                count.fetch_add(1, SeqCst);
-            })
-            .build()
-            .unwrap();
-        let task = pool.submit(|| -> u8 { panic!("part of the scenario") }).unwrap();
+        let (pool, task, told) = failing();
         drop(task);
         pool.execute(|| panic!("another")).unwrap();
         let _ = pool.close();

@@ -6,9 +6,7 @@
 use super::Capacity;
 use super::room::{Refusal, Room};
 use crate::sync::Arc;
-use crate::task::Class;
 use crate::task::record::{Inline, Slot};
-use crate::time::Clock;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
 
@@ -20,20 +18,9 @@ fn model(f: impl Fn() + Send + Sync + 'static) {
 
 type Log = std::sync::Mutex<Vec<usize>>;
 
-/// Pushes a closure that notes `number`; what the pool's admission does.
 fn push(room: &Room<()>, ran: &Arc<Log>, number: usize) -> Result<(), Refusal> {
     let ran = ran.clone();
-    let mut payload = Inline::new(move || ran.lock().unwrap().push(number));
-    loop {
-        let mut producers = room.producers();
-        producers.check(room)?;
-        match producers.push(room, Class::ROOT, payload, true, &Clock::system()) {
-            Ok(()) => return Ok(()),
-            Err(back) => payload = back,
-        }
-        drop(producers);
-        room.bring();
-    }
+    room.push(Inline::new(move || ran.lock().unwrap().push(number)))
 }
 
 fn run_all(room: &Room<()>) -> usize {

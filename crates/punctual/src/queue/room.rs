@@ -339,6 +339,21 @@ impl<G> Room<G> {
         (pushed, pushed.saturating_sub(self.returned()))
     }
 
+    /// What the pool's admission does, without a pool.
+    #[cfg(test)]
+    pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
+        loop {
+            let mut producers = self.producers();
+            producers.check(self)?;
+            match producers.push(self, Class::ROOT, payload, true, &Clock::system()) {
+                Ok(()) => return Ok(()),
+                Err(back) => payload = back,
+            }
+            drop(producers);
+            self.bring();
+        }
+    }
+
     /// Where the fields lie that different sides write.
     #[cfg(test)]
     pub(super) const fn field_offsets() -> [usize; 4] {

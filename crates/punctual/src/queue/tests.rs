@@ -3,41 +3,27 @@
 #![allow(unsafe_code)]
 
 use super::Capacity;
-use super::room::{Refusal, Room};
+use super::room::Room;
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Options};
-use crate::task::record::{Inline, Payload, Slot};
+use crate::task::record::{Inline, Slot};
 use crate::task::state::{Claim, End};
-use crate::time::Clock;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
 type Log = Arc<Mutex<Vec<u64>>>;
 
-fn push<P: Payload>(room: &Room<()>, mut payload: P) -> Result<(), Refusal> {
-    loop {
-        let mut producers = room.producers();
-        producers.check(room)?;
-        match producers.push(room, Class::ROOT, payload, true, &Clock::system()) {
-            Ok(()) => return Ok(()),
-            Err(back) => payload = back,
-        }
-        drop(producers);
-        room.bring();
-    }
-}
-
 /// A closure of one to six words that notes its number.
 fn push_closure(room: &Room<()>, log: &Log, number: u64, words: u64) {
     let log = log.clone();
     let note = move || log.lock().unwrap().push(number);
     let pushed = match words {
-        0 | 1 => push(room, Inline::new(note)),
-        2 | 3 => push(room, Inline::new(with_ballast(note, [number; 1]))),
-        4 | 5 => push(room, Inline::new(with_ballast(note, [number; 3]))),
-        _ => push(room, Inline::new(with_ballast(note, [number; 4]))),
+        0 | 1 => room.push(Inline::new(note)),
+        2 | 3 => room.push(Inline::new(with_ballast(note, [number; 1]))),
+        4 | 5 => room.push(Inline::new(with_ballast(note, [number; 3]))),
+        _ => room.push(Inline::new(with_ballast(note, [number; 4]))),
     };
     pushed.unwrap();
 }
@@ -58,7 +44,7 @@ fn push_entry(room: &Room<()>, log: &Log, number: u64) -> NonNull<Header> {
     let note = move || log.lock().unwrap().push(number);
     let entry = Entry::new(Class::ROOT, 0, std::ptr::null(), false, Options::default(), note);
     let pointer = entry.pointer();
-    push(room, entry).unwrap();
+    room.push(entry).unwrap();
     pointer
 }
 

@@ -98,7 +98,7 @@ mod imp {
     // SAFETY: the value is reached only through a `Guard`, and `Raw` gives out one at a time.
     unsafe impl<T: Send> Sync for Lock<T> {}
 
-    #[cfg_attr(punctual_system_alloc, allow(dead_code))]
+    #[cfg_attr(any(punctual_system_alloc, not(unix)), allow(dead_code))]
     impl<T> Lock<T> {
         pub(crate) const fn new(value: T) -> Self {
             Lock {

@@ -59,13 +59,7 @@ impl<F> Inline<F> {
 
 // SAFETY: `new` is the only way to make one, and it checks size and alignment.
 unsafe impl<F: FnOnce() + Send> Payload for Inline<F> {
-    const TABLE: Table = Table {
-        words: Self::WORDS,
-        is_entry: false,
-        run: run_payload::<Self>,
-        drop: drop_payload::<Self>,
-        type_name: std::any::type_name::<F>,
-    };
+    const TABLE: Table = closure_table::<Self, F>();
 }
 
 /// A closure that does not fit.
@@ -73,13 +67,17 @@ pub(crate) struct Boxed<F>(pub(crate) Box<F>);
 
 // SAFETY: a box is one word.
 unsafe impl<F: FnOnce() + Send> Payload for Boxed<F> {
-    const TABLE: Table = Table {
-        words: Self::WORDS,
+    const TABLE: Table = closure_table::<Self, F>();
+}
+
+const fn closure_table<P: Payload + Runnable, F>() -> Table {
+    Table {
+        words: P::WORDS,
         is_entry: false,
-        run: run_payload::<Self>,
-        drop: drop_payload::<Self>,
+        run: run_payload::<P>,
+        drop: drop_payload::<P>,
         type_name: std::any::type_name::<F>,
-    };
+    }
 }
 
 // SAFETY: an entry is one pointer.

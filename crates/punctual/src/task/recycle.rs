@@ -47,7 +47,9 @@ fn system(layout: Layout) -> NonNull<u8> {
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-pub(crate) use imp::{hold_for_fork, is_overstocked, let_go_after_fork, trim};
+#[cfg(all(unix, not(any(loom, shuttle))))]
+pub(crate) use imp::{hold_for_fork, let_go_after_fork};
+pub(crate) use imp::{is_overstocked, trim};
 
 #[cfg(any(loom, shuttle, punctual_system_alloc))]
 mod imp {
@@ -65,7 +67,9 @@ mod imp {
         false
     }
     pub(crate) fn trim() {}
+    #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
+    #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn let_go_after_fork() {}
 }
 
@@ -461,11 +465,13 @@ mod imp {
 
     /// Takes the stock's locks before a fork, so that no other thread holds one in the moment of the copy: in the child
     /// it would be held for ever.
+    #[cfg(unix)]
     pub(crate) fn hold_for_fork() {
         STOCK.iter().for_each(Lock::hold);
     }
 
     /// The other half of [`hold_for_fork`], in the parent and in the child.
+    #[cfg(unix)]
     pub(crate) fn let_go_after_fork() {
         STOCK.iter().for_each(Lock::let_go);
     }

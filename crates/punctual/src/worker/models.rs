@@ -4,7 +4,6 @@ use super::idle::{Bed, Idle};
 use crate::queue::Capacity;
 use crate::queue::room::Room;
 use crate::sync::Arc;
-use crate::task::Class;
 use crate::task::record::{Inline, Slot};
 use crate::time::{Clock, Place, Wait};
 use crate::{Pool, State};
@@ -36,14 +35,9 @@ impl Site {
 
     /// A submission: push under the lock, look at the idle word after it.
     fn submit(&self) {
-        let mut producers = self.room.producers();
-        assert!(
-            producers
-                .push(&self.room, Class::ROOT, Inline::new(|| ()), true, &self.clock)
-                .is_ok(),
-            "the first segment has room"
-        );
-        drop(producers);
+        self.room
+            .push(Inline::new(|| ()))
+            .expect("it is open and unbounded");
         self.idle.notify();
     }
 
