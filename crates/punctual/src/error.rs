@@ -133,7 +133,8 @@ pub struct Rejected<F> {
     reason: Reason,
 }
 
-// SAFETY: no method gives out `&F`, so sharing a `Rejected<F>` shares only its `Reason`, which is `Sync`.
+// SAFETY: no public method gives out `&F`, so sharing a `Rejected<F>` shares only its `Reason`, which is `Sync`. (The
+// crate's own `task` is used once, on a value that is not shared yet, for the length of a `Vec`.)
 unsafe impl<F: Send> Sync for Rejected<F> {}
 
 impl<F> Rejected<F> {
@@ -160,6 +161,11 @@ impl<F> Rejected<F> {
     /// The pool had been shut down.
     pub fn is_shutdown(&self) -> bool {
         matches!(self.reason, Reason::ShutDown)
+    }
+
+    /// For the library's own eyes: what is inside never leaves as a reference.
+    pub(crate) fn task(&self) -> &F {
+        &self.task
     }
 
     pub(crate) fn map<G>(self, f: impl FnOnce(F) -> G) -> Rejected<G> {

@@ -72,8 +72,8 @@ impl Executor {
         }
     }
 
-    /// Runs all of them, in order of acceptance. Accepts the prefix that fits, under one lock, and gives the rest
-    /// back. `Ok`: how many there were.
+    /// Runs all of them, in order. Accepts the prefix that fits, many under one lock, and gives the rest back, for which
+    /// the iterator is run to its end. `Ok`: how many there were.
     pub fn execute_all<F, I>(&self, jobs: I) -> Result<usize, Rejected<Vec<F>>>
     where
         I: IntoIterator<Item = F>,
@@ -82,17 +82,20 @@ impl Executor {
         let mut jobs = jobs.into_iter();
         let mut accepted = 0;
         loop {
-            // A piece at a time: an endless iterator meets the queue's bound before it meets the memory's.
+            // A piece at a time: what is accepted does not have to be in memory twice as a whole.
             let piece: Vec<F> = jobs.by_ref().take(PIECE).collect();
             if piece.is_empty() {
                 return Ok(accepted);
             }
             accepted += piece.len();
             if let Err(refused) = self.execute_piece(piece) {
-                return Err(refused.map(|mut rest| {
+                let refused = refused.map(|mut rest| {
                     rest.extend(jobs);
                     rest
-                }));
+                });
+                self.engine
+                    .count_refused(refused.reason(), refused.task().len() - 1);
+                return Err(refused);
             }
         }
     }

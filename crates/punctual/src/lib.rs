@@ -84,6 +84,8 @@
 mod error;
 mod executor;
 mod handle;
+#[cfg(all(test, loom))]
+mod models;
 mod observe;
 mod pool;
 mod queue;

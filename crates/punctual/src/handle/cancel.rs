@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::pool::fork;
 use crate::task::block::Header;
 use crate::task::here;
 use crate::task::home::HomeRef;
@@ -20,21 +21,24 @@ pub enum Cancel {
     Removed,
     /// It runs: its token has fired, its waiters have been told, its result will be dropped.
     Signalled,
-    /// It had ended, or it is the very task that asks.
+    /// It had ended, or it is the very task that asks, or it runs in the process this one was forked from.
     TooLate,
 }
 
-pub(super) fn cancel(block: &Header) -> Cancel {
-    if remove(block) {
+/// The caller holds a share of the block.
+pub(super) fn cancel(pointer: NonNull<Header>) -> Cancel {
+    if remove(pointer) {
         return Cancel::Removed;
     }
-    if here(|here| here.is_running(block)) {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    if is_elsewhere(block) || here(|here| here.is_running(block)) {
         return Cancel::TooLate;
     }
     match block.state.signal() {
         Signal::Signalled(before) => {
             // SAFETY: the caller holds a share.
-            unsafe { Header::wake_waiters(NonNull::from(block), before) };
+            unsafe { Header::wake_waiters(pointer, before) };
             // Without a token nobody is listening; if one is being made, its maker sees the signal.
             if before.has_token() {
                 let token = block.side().and_then(|side| side.more.lock().token.clone());
@@ -49,22 +53,34 @@ pub(super) fn cancel(block: &Header) -> Cancel {
     }
 }
 
-/// Takes a task out of the queue if it has not started; never signals.
-pub(super) fn remove(block: &Header) -> bool {
-    if block.state.claim_to_remove() == Claim::Lost {
+/// A forked child has a copy of the block, but not of the pool's threads, and locks may be held for ever.
+fn is_elsewhere(block: &Header) -> bool {
+    block.fork != fork::generation()
+}
+
+/// Takes a task out of the queue if it has not started; never signals. The caller holds a share of the block.
+pub(super) fn remove(pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
         return false;
     }
     // SAFETY: the claim is won and not settled, so the task is unsettled.
     let home = unsafe { HomeRef::own(block.home()) };
+    // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
+    // waits for every task that still counts.
+    home.remove(block.class, End::Cancelled);
     // SAFETY: the claim is won, and this is the closure's end. Before anyone is told: when `cancel` returns, what the
     // closure held is gone.
-    unsafe { block.drop_closure() };
-    home.remove(block.class, End::Cancelled);
+    unsafe { Header::drop_closure(pointer) };
     match block.state.resolve(End::Cancelled, false) {
         // SAFETY: the caller holds a share.
-        Resolved::Fixed(after) => unsafe { Header::wake_waiters(NonNull::from(block), after) },
+        Resolved::Fixed(after) => unsafe { Header::wake_waiters(pointer, after) },
         Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
     }
-    home.removed(&block.info());
+    if home.is_told_of_ends() {
+        home.tell_removed(&block.info());
+    }
+    home.removed();
     true
 }

@@ -9,12 +9,14 @@ use super::cancel::{Cancel, cancel};
 use super::task_ref::TaskRef;
 use super::wait::{Waited, wait};
 use crate::JoinError;
+use crate::pool::fork;
 use crate::task::block::{Header, free};
 use crate::task::state::{End, HandleDrop, Share};
 use crate::task::{Outcome, discard, panic_text};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -45,6 +47,9 @@ unsafe impl<T: Send> Send for TaskHandle<T> {}
 unsafe impl<T: Send> Sync for TaskHandle<T> {}
 
 impl<T> Unpin for TaskHandle<T> {}
+// A panic elsewhere leaves a handle as usable as it was: everything it shares is an atomic state.
+impl<T> UnwindSafe for TaskHandle<T> {}
+impl<T> RefUnwindSafe for TaskHandle<T> {}
 
 const WOKE: usize = 1;
 
@@ -82,7 +87,8 @@ impl<T> TaskHandle<T> {
 
     /// Waits for the task and takes its value.
     ///
-    /// From inside another task the wait ends early, with [`JoinError::is_interrupted`], when that task is asked to
+    /// Mind the worker this is called on: a task that joins one which waits behind it in the queue of a pool with no
+    /// other free worker waits for ever. From inside another task the wait ends early, with [`JoinError::is_interrupted`], when that task is asked to
     /// stop; a task that joins itself gets [`JoinError::is_would_deadlock`].
     pub fn join(self) -> Result<T, JoinError> {
         match wait(self.block(), None, self.spins()) {
@@ -113,7 +119,7 @@ impl<T> TaskHandle<T> {
 
     /// Cancels the task; see [`Cancel`] for what that means where.
     pub fn cancel(&self) -> Cancel {
-        cancel(self.block())
+        cancel(self.pointer())
     }
 
     /// Whether the outcome is there.
@@ -138,11 +144,12 @@ impl<T> TaskHandle<T> {
         }
         let result = match seen.outcome() {
             // SAFETY: resolved as finished, `T` is the block's (contract of `new`), and `&mut self` takes it once.
-            Some(End::Finished) => Ok(unsafe { block.take_value::<T>() }),
+            Some(End::Finished) => Ok(unsafe { Header::take_value::<T>(self.pointer()) }),
             // SAFETY: as above, with the panic.
-            Some(End::Panicked) => Err(JoinError::panicked(unsafe { block.take_panic() })),
-            Some(End::Cancelled) => Err(JoinError::cancelled()),
-            Some(End::Returned) => Err(JoinError::returned()),
+            Some(End::Panicked) => Err(JoinError::panicked(unsafe { Header::take_panic(self.pointer()) })),
+            // Nothing was there to be taken: the answer stays the same.
+            Some(End::Cancelled) => return Err(JoinError::cancelled()),
+            Some(End::Returned) => return Err(JoinError::returned()),
             None => unreachable!("taken before it was resolved: {seen:?}"),
         };
         block.state.mark_taken();
@@ -162,7 +169,7 @@ impl<T> TaskHandle<T> {
         // SAFETY: finished and not taken, so the value is there and ours; alone, so the block is ours to free. The
         // reading is from before the value was moved: tell `free` that it is gone.
         unsafe {
-            let value = block.as_ref().take_value::<T>();
+            let value = Header::take_value::<T>(block);
             free(block, seen.taken());
             Ok(value)
         }
@@ -183,7 +190,11 @@ impl<T> Future for TaskHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.block().register_waker(cx.waker()) {
+        let block = self.block();
+        if block.fork != fork::generation() && !block.state.load().is_resolved() {
+            return Poll::Ready(Err(JoinError::forked()));
+        }
+        if block.register_waker(cx.waker()) {
             return Poll::Pending;
         }
         Poll::Ready(self.take())
@@ -211,7 +222,7 @@ impl<T> TaskHandle<T> {
     fn report_unread(&mut self) {
         let block = self.block();
         // SAFETY: resolved as panicked and not taken (that is what `Unread` means), and the handle is ours.
-        let payload = unsafe { block.take_panic() };
+        let payload = unsafe { Header::take_panic(self.pointer()) };
         block.state.mark_taken();
         if let Some(hooks) = block.side().and_then(|side| side.more.lock().unread.take()) {
             hooks.failure(&block.info(), Outcome::Panicked(&*payload));
@@ -227,7 +238,7 @@ impl<T> fmt::Debug for TaskHandle<T> {
         if seen.outcome() == Some(End::Panicked) && !seen.is_taken() {
             // SAFETY: resolved and not taken, so the payload is the handle's; taking it needs `&mut` or the handle
             // itself. Other threads may do the same at the same time, and only read text, which is `Sync`.
-            let payload = unsafe { self.block().peek_panic() };
+            let payload = unsafe { Header::peek_panic(self.pointer()) };
             return write!(f, "TaskHandle(Panicked: {})", panic_text(payload));
         }
         write!(f, "TaskHandle({:?})", super::task_ref::status_of(self.block()))

@@ -1,15 +1,15 @@
 //! [`TaskRef`]: a task, without its value.
 //!
-//! In: a handle, or another reference. Out: cancel, look, name. Each `task_ref()` takes a share of the block, counted in
-//! its state; clones of a reference share that share.
+//! In: a handle, or another reference. Out: cancel, look, name. All references to a task hold one share of its block.
 
 #![allow(unsafe_code)]
 
 use super::cancel::{Cancel, cancel, remove};
 use crate::sync::Arc;
-use crate::task::block::{Header, free};
-use crate::task::state::{End, Share};
+use crate::task::block::{Header, Reference};
+use crate::task::state::End;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// Where a task is.
@@ -47,43 +47,31 @@ pub struct TaskRef {
     held: Arc<Reference>,
 }
 
-/// One share of a block.
-struct Reference(NonNull<Header>);
-
-// SAFETY: a reference reaches neither closure nor value; dropping a closure by cancelling it needs `Send`, which every
-// submitted closure is.
-unsafe impl Send for Reference {}
-// SAFETY: as above; every method works through atomics and locks.
-unsafe impl Sync for Reference {}
+// As for a handle: everything a reference shares is an atomic state.
+impl UnwindSafe for TaskRef {}
+impl RefUnwindSafe for TaskRef {}
 
 impl TaskRef {
     /// # Safety
     /// The caller holds a share of the block.
     pub(super) unsafe fn new(block: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise.
-        let added = unsafe { block.as_ref() }.state.add_reference();
-        assert!(
-            added,
-            "a task has 65 535 references made by task_ref(); clone one of them instead"
-        );
-        TaskRef {
-            held: Arc::new(Reference(block)),
-        }
+        let held = unsafe { Reference::of(block) };
+        TaskRef { held }
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: the reference is a share, so the block lives.
-        unsafe { self.held.0.as_ref() }
+        self.held.header()
     }
 
     /// Cancels the task; see [`Cancel`].
     pub fn cancel(&self) -> Cancel {
-        cancel(self.header())
+        cancel(self.held.pointer())
     }
 
     /// Takes the task out only if it has not started; never signals. Says whether it did.
     pub fn remove(&self) -> bool {
-        remove(self.header())
+        remove(self.held.pointer())
     }
 
     /// Where the task is.
@@ -116,16 +104,6 @@ pub(super) fn status_of(block: &Header) -> Status {
         None if seen.is_removed() => Status::Cancelled,
         None if seen.is_claimed() => Status::Running,
         None => Status::Queued,
-    }
-}
-
-impl Drop for Reference {
-    fn drop(&mut self) {
-        // SAFETY: the share is held until this call.
-        if let Share::Last(last) = unsafe { self.0.as_ref() }.state.drop_reference() {
-            // SAFETY: the last party frees.
-            unsafe { free(self.0, last) };
-        }
     }
 }
 

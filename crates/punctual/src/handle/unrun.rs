@@ -36,11 +36,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[must_use = "the task inside has not run; dropping it drops its closure"]
 pub struct Unrun {
     work: Work,
-    id: u64,
 }
 
 enum Work {
-    Closure(Slot),
+    Closure {
+        slot: Slot,
+        id: u64,
+    },
     /// Claimed, with the closure still in the block; `None` once it is gone.
     Entry(Option<Entry>),
 }
@@ -48,8 +50,7 @@ enum Work {
 impl Unrun {
     pub(crate) fn closure(slot: Slot) -> Self {
         Unrun {
-            work: Work::Closure(slot),
-            id: next_id(),
+            work: Work::Closure { slot, id: next_id() },
         }
     }
 
@@ -60,24 +61,22 @@ impl Unrun {
             Resolved::Fixed(after) => unsafe { Header::wake_waiters(entry.pointer(), after) },
             Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
         }
-        let id = entry.header().side_or_make().id;
         Unrun {
             work: Work::Entry(Some(entry)),
-            id,
         }
     }
 
     /// Runs the closure on this thread and drops what it returns. `Err`: it panicked, with this payload.
     pub fn run(mut self) -> Result<(), Box<dyn Any + Send>> {
         match &mut self.work {
-            Work::Closure(slot) => catch_unwind(AssertUnwindSafe(|| slot.run())),
+            Work::Closure { slot, .. } => catch_unwind(AssertUnwindSafe(|| slot.run())),
             Work::Entry(entry) => {
                 let Some(entry) = entry.take() else { return Ok(()) };
                 // SAFETY: claimed by whoever made this, and the closure's one use.
                 let end = unsafe { entry.run() };
                 let result = match end {
                     // SAFETY: the outcome was fixed before the run, so the payload is the runner's (rule 3).
-                    End::Panicked => Err(unsafe { entry.header().take_panic() }),
+                    End::Panicked => Err(unsafe { Header::take_panic(entry.pointer()) }),
                     _ => {
                         // SAFETY: as above.
                         unsafe { entry.drop_result(end) };
@@ -93,33 +92,28 @@ impl Unrun {
     /// The name it was submitted with.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.info_parts().0
+        match &self.work {
+            Work::Entry(Some(entry)) => entry.header().side()?.name.as_deref(),
+            Work::Closure { .. } | Work::Entry(None) => None,
+        }
     }
 
     /// Unique in the process; the same as its handle's reference says.
     #[must_use]
     pub fn id(&self) -> u64 {
-        self.id
+        self.info().id
     }
 
     pub(crate) fn info(&self) -> TaskInfo<'_> {
-        let (name, type_name) = self.info_parts();
-        TaskInfo {
-            id: self.id,
-            name,
-            type_name,
-            priority: Priority::NORMAL,
-        }
-    }
-
-    fn info_parts(&self) -> (Option<&str>, &'static str) {
         match &self.work {
-            Work::Closure(slot) => (None, slot.label()),
-            Work::Entry(Some(entry)) => (
-                entry.header().side().and_then(|side| side.name.as_deref()),
-                entry.header().type_name(),
-            ),
-            Work::Entry(None) => (None, "nothing"),
+            Work::Entry(Some(entry)) => entry.header().info(),
+            Work::Closure { slot, id } => TaskInfo {
+                id: *id,
+                name: None,
+                type_name: slot.label(),
+                priority: Priority::NORMAL,
+            },
+            Work::Entry(None) => unreachable!("an entry is taken out of its Unrun by what consumes that"),
         }
     }
 }
@@ -130,7 +124,7 @@ impl Drop for Unrun {
             && let Some(entry) = entry.take()
         {
             // SAFETY: claimed by whoever made this, and the closure's end.
-            unsafe { entry.header().drop_closure() };
+            unsafe { Header::drop_closure(entry.pointer()) };
             entry.let_go();
         }
     }

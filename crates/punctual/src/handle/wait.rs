@@ -40,7 +40,6 @@ pub(super) fn wait(block: &Header, limit: Option<Duration>, spins: bool) -> Wait
         if limit == Some(Duration::ZERO) {
             return Waited::TimedOut;
         }
-        // A task spins no longer than it must: its worker is one that others wait for.
         let short = limit.is_some_and(|limit| limit < SPIN);
         if spins && !short && is_multi_core() && spin(SPIN, || block.state.load().is_resolved()) {
             return Waited::Resolved;

@@ -5,16 +5,14 @@
 //! [`Totals`].
 
 use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::Ordering::{Relaxed, Release};
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// One worker's counts.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// Tasks whose body has ended, whatever way.
-    ended: AtomicU64,
-    /// Of those, the ones that panicked.
+    finished: AtomicU64,
     panicked: AtomicU64,
-    /// Of those, the ones whose handle said "cancelled" while they ran.
+    /// Tasks whose handle said "cancelled" while they ran.
     signalled: AtomicU64,
     parks: AtomicU64,
 }
@@ -22,7 +20,7 @@ pub(crate) struct Counters {
 /// Sums of [`Counters`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    pub(crate) ended: u64,
+    pub(crate) finished: u64,
     pub(crate) panicked: u64,
     pub(crate) signalled: u64,
     pub(crate) parks: u64,
@@ -31,17 +29,23 @@ pub(crate) struct Totals {
 impl Counters {
     pub(crate) fn new() -> Self {
         Counters {
-            ended: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
             panicked: AtomicU64::new(0),
             signalled: AtomicU64::new(0),
             parks: AtomicU64::new(0),
         }
     }
 
-    /// Before the outcome is published: whoever has joined a task finds it counted.
+    // Each before the outcome is published: whoever has joined a task finds it counted.
+
     #[inline]
-    pub(crate) fn end(&self) {
-        bump(&self.ended);
+    pub(crate) fn finish(&self) {
+        bump(&self.finished);
+    }
+    /// A task that was counted as finished turned out to have been signalled in the same moment.
+    pub(crate) fn finish_was_signal(&self) {
+        self.finished.store(self.finished.load(Relaxed) - 1, Release);
+        self.signal();
     }
     pub(crate) fn panic(&self) {
         bump(&self.panicked);
@@ -49,27 +53,29 @@ impl Counters {
     pub(crate) fn signal(&self) {
         bump(&self.signalled);
     }
-    /// A panic that was counted turned out to have been cancelled in the same moment.
-    pub(crate) fn panic_was_signalled(&self) {
-        self.panicked.store(self.panicked.load(Relaxed) - 1, Release);
-        self.signal();
-    }
     pub(crate) fn park(&self) {
         bump(&self.parks);
     }
 
     pub(crate) fn read(&self) -> Totals {
         Totals {
-            // The kinds first: an end that is read includes its kind only if that was counted before it.
-            panicked: self.panicked.load(Relaxed),
-            signalled: self.signalled.load(Relaxed),
-            ended: self.ended.load(Relaxed),
+            // First, and Acquire: a task that moves from finished to signalled is never read as both.
+            signalled: self.signalled.load(Acquire),
+            panicked: self.panicked.load(Acquire),
+            finished: self.finished.load(Acquire),
             parks: self.parks.load(Relaxed),
         }
     }
 }
 
-/// A single writer's increment. Release, so that a reader that sees the end of a task sees its kind too.
+impl Totals {
+    /// Tasks whose body has ended, whatever way.
+    pub(crate) fn ended(&self) -> u64 {
+        self.finished + self.panicked + self.signalled
+    }
+}
+
+/// A single writer's increment.
 #[inline]
 fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Release);
@@ -77,7 +83,7 @@ fn bump(counter: &AtomicU64) {
 
 impl std::ops::AddAssign for Totals {
     fn add_assign(&mut self, other: Self) {
-        self.ended += other.ended;
+        self.finished += other.finished;
         self.panicked += other.panicked;
         self.signalled += other.signalled;
         self.parks += other.parks;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Two bits below the leading one: four buckets per doubling.
 const SUB_BITS: u32 = 2;
-/// The last bucket begins at 2^42 ns, over an hour; longer ones land in it.
+/// The last bucket begins at about an hour; longer ones land in it.
 const BUCKETS: usize = 42 << SUB_BITS;
 
 /// Where samples are counted while the pool runs.

@@ -1,11 +1,13 @@
 //! [`Stats`]: one reading of a pool.
 
-use super::Histogram;
+use super::{Histogram, Recorder};
 use crate::pool::{Size, State};
 use crate::queue::Capacity;
 use std::time::Duration;
 
 /// One snapshot: it may be old, it never contradicts itself.
+///
+/// A forked child sees zeros: its parent's pool is not there.
 ///
 /// `submitted = queued + active + finished + panicked + cancelled + expired + evicted + returned`, in every snapshot.
 ///
@@ -69,6 +71,40 @@ pub struct Stats {
     pub run: Histogram,
     /// Per level; a plain queue has one.
     pub levels: Vec<LevelStats>,
+}
+
+impl Stats {
+    /// What a forked child sees of its parent's pool: nothing of it is there.
+    pub(crate) fn of_nothing(state: State, size: Size, capacity: Capacity) -> Self {
+        let none = Recorder::new().snapshot();
+        Stats {
+            state,
+            size,
+            threads: 0,
+            active: 0,
+            idle: 0,
+            largest: 0,
+            queued: 0,
+            capacity,
+            oldest_wait: None,
+            submitted: 0,
+            taken: 0,
+            finished: 0,
+            panicked: 0,
+            cancelled: 0,
+            expired: 0,
+            evicted: 0,
+            returned: 0,
+            rejected: RejectCounts::default(),
+            threads_started: 0,
+            threads_stopped: 0,
+            parks: 0,
+            hook_panics: 0,
+            wait: none.clone(),
+            run: none,
+            levels: Vec::new(),
+        }
+    }
 }
 
 /// Tasks that were not accepted, by reason.

@@ -85,6 +85,17 @@ impl Engine {
         Ok(())
     }
 
+    /// Counts tasks that were not accepted.
+    pub(crate) fn count_refused(&self, reason: &Reason, tasks: usize) {
+        let counter = match reason {
+            Reason::ShutDown => &self.observed.rejected_shutdown,
+            Reason::Full { .. } => &self.observed.rejected_full,
+            Reason::NoThread => &self.observed.rejected_no_thread,
+            _ => return,
+        };
+        counter.fetch_add(tasks as u64, Relaxed);
+    }
+
     #[cold]
     fn refuse<P>(&self, payload: P, refusal: Refusal) -> Refused<P> {
         let reason = match refusal {
@@ -118,8 +129,14 @@ impl Engine {
                 drop(producers);
                 return Err(self.refuse(payload, refusal));
             }
+            if producers.gate.workers >= producers.gate.core {
+                // Not ours to start. If all of them are still starting, nobody may count on one yet: look again.
+                drop(producers);
+                crate::sync::yield_now();
+                return self.admit(class, payload);
+            }
             producers.reserve();
-            if producers.gate.is_short() {
+            {
                 producers.gate.workers += 1;
                 producers.gate.starting += 1;
                 let _ = self.run_state.hire();
@@ -167,10 +184,10 @@ impl Engine {
 }
 
 impl super::engine::Crew {
-    /// A submission must start a worker first.
+    /// A submission must start a worker first, or wait until somebody's start has succeeded.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
-        self.workers < self.core
+        self.workers < self.core || self.workers == self.starting
     }
 
     /// Workers that are known to run.

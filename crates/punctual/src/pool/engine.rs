@@ -14,7 +14,7 @@ use crate::observe::{LevelStats, Recorder, RejectCounts, Stats};
 use crate::queue::Room;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
-use crate::sync::{Arc, Lock, WaitWord, Weak};
+use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::home::{Home, HomeRef};
 use crate::task::hooks::Hooks;
 use crate::task::state::End;
@@ -60,8 +60,10 @@ pub(super) struct Life {
     pub(super) moments: WaitWord,
     /// Threads that wait for the pool to be idle: workers about to sleep look here.
     pub(super) idle_watchers: AtomicUsize,
-    /// Held while the pool is tidied up; the hook runs once.
+    /// Taken out by whoever ends the pool, and run without the lock.
     pub(super) on_terminated: Lock<Option<Box<dyn FnOnce() + Send>>>,
+    /// Who runs that hook now: it ends the pool after it, so it must not wait for the end inside it.
+    pub(super) tidying: Lock<Option<ThreadId>>,
     /// The engine's hold on itself.
     pub(super) anchor: Lock<Option<Arc<Engine>>>,
 }
@@ -74,8 +76,6 @@ pub(crate) struct Observed {
     pub(crate) rejected_full: AtomicU64,
     pub(crate) rejected_shutdown: AtomicU64,
     pub(crate) rejected_no_thread: AtomicU64,
-    /// Of the tasks that ended before they were taken.
-    pub(crate) returned: AtomicU64,
 }
 
 impl Engine {
@@ -108,6 +108,7 @@ impl Engine {
                         moments: WaitWord::new(0),
                         idle_watchers: AtomicUsize::new(0),
                         on_terminated: Lock::new(on_terminated),
+                        tidying: Lock::new(None),
                         anchor: Lock::new(None),
                     },
                     home: HomeRef::new(me.clone()),
@@ -117,7 +118,6 @@ impl Engine {
                         rejected_full: AtomicU64::new(0),
                         rejected_shutdown: AtomicU64::new(0),
                         rejected_no_thread: AtomicU64::new(0),
-                        returned: AtomicU64::new(0),
                     },
                     generation: fork::generation(),
                     owner: owner.clone(),
@@ -126,7 +126,10 @@ impl Engine {
             });
             *engine.life.anchor.lock() = Some(engine.clone());
             let attached: Weak<Engine> = Arc::downgrade(&engine);
-            engine.clock.attach(attached);
+            engine.clock.attach(attached.clone());
+            if !engine.clock.is_manual() {
+                recycle::register(attached);
+            }
             Owner::new(engine)
         })
     }
@@ -147,11 +150,14 @@ impl Engine {
     }
 
     pub(crate) fn stats(&self) -> Stats {
+        if self.is_forked() {
+            // Whoever held a lock when the process was copied holds it here for ever: none is taken.
+            return Stats::of_nothing(self.state(), self.config.size, self.config.queue.capacity());
+        }
         let now = self.clock.tick();
         // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
         let (tally, staff) = self.room.tally(|| self.staff.lock().read());
-        let returned = self.observed.returned.load(Relaxed).min(tally.removed);
-        let active = tally.taken - staff.totals.ended;
+        let active = tally.taken - staff.totals.ended();
         let wait = self.observed.wait.snapshot();
         let queued = tally.waiting() as usize;
         let oldest_wait = self.room.oldest().filter(|_| queued > 0);
@@ -168,12 +174,12 @@ impl Engine {
             oldest_wait,
             submitted: tally.pushed,
             taken: tally.taken,
-            finished: staff.totals.ended - staff.totals.panicked - staff.totals.signalled,
+            finished: staff.totals.finished,
             panicked: staff.totals.panicked,
-            cancelled: tally.removed - returned + staff.totals.signalled,
+            cancelled: tally.cancelled + staff.totals.signalled,
             expired: 0,
             evicted: 0,
-            returned,
+            returned: tally.returned,
             rejected: RejectCounts {
                 full: self.observed.rejected_full.load(Relaxed),
                 shutdown: self.observed.rejected_shutdown.load(Relaxed),
@@ -197,16 +203,20 @@ impl Engine {
 
 impl Home for Engine {
     fn remove(&self, _class: Class, end: End) {
-        if end == End::Returned {
-            self.observed.returned.fetch_add(1, Relaxed);
-        }
-        if self.room.remove() {
+        if self.room.remove(end) {
             self.room.sweep();
         }
     }
 
-    fn removed(&self, task: &TaskInfo<'_>) {
+    fn is_told_of_ends(&self) -> bool {
+        self.hooks.after.is_some()
+    }
+
+    fn tell_removed(&self, task: &TaskInfo<'_>) {
         self.hooks.after(task, Outcome::Cancelled);
+    }
+
+    fn removed(&self) {
         self.task_removed();
     }
 
@@ -223,11 +233,23 @@ impl Attached for Engine {
     fn unparked(&self) -> usize {
         // Sleepers first: one that gets up between the two readings counts as unparked.
         let sleepers = self.idle.read().sleepers();
-        self.run_state.read().workers().saturating_sub(sleepers)
+        let reading = self.run_state.read();
+        // A worker that lies down is asleep before its last look at the queue, which may get it up again.
+        let stirring = usize::from(sleepers > 0 && !self.room.looks_empty());
+        // The last worker of a closed pool has left, and ends the pool after that.
+        let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
+        let ending = usize::from(is_ending && reading.workers() == 0);
+        reading.workers().saturating_sub(sleepers) + stirring + ending
     }
 
     fn running(&self) -> Vec<String> {
         self.staff.lock().labels()
+    }
+}
+
+impl recycle::Janitor for Engine {
+    fn rouse(&self) -> bool {
+        !self.is_forked() && self.idle.notify()
     }
 }
 
@@ -251,7 +273,7 @@ impl fmt::Debug for Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         // The blocks of a pool that is gone have no worker left to trim them.
-        if recycle::is_overstocked() {
+        if recycle::excess().is_some() {
             recycle::trim();
         }
     }

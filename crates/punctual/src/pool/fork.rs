@@ -35,8 +35,8 @@ pub(crate) fn watch() {
         GENERATION.fetch_add(1, Relaxed);
     }
     ONCE.call_once(|| {
-        // SAFETY: the handlers only touch atomics, which is allowed between fork and exec. If the system has no memory
-        // for the registration, forks go unnoticed, as they would without this module.
+        // SAFETY: the first handler takes locks, as one is meant to; those that run after the copy only touch atomics,
+        // which is allowed between fork and exec. If the system has no memory for the registration, forks go unnoticed, as they would without this module.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
 }

@@ -8,8 +8,8 @@
 use super::engine::Engine;
 use super::state::State;
 use crate::handle::Unrun;
-use crate::sync::atomic;
 use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use crate::sync::{atomic, this_thread};
 use crate::task::home::Home;
 use crate::task::state::{Claim, End};
 use crate::task::{Here, Token, contain, here};
@@ -47,8 +47,14 @@ impl Engine {
 
     /// As `shutdown`, and the tasks that wait come back, and the running ones are asked to stop.
     pub(crate) fn stop(&self) -> Vec<Unrun> {
-        self.close(State::Stop);
+        if self.is_forked() {
+            return Vec::new();
+        }
+        // Closed and emptied before anybody is told: a task that ends because of the stop must not free its worker for
+        // one that should come back.
+        self.close(State::Shutdown);
         let unrun = self.drain();
+        self.run_state.raise(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
         let tokens = self.staff.lock().tokens();
         for token in tokens {
@@ -67,7 +73,7 @@ impl Engine {
         for mut slot in self.room.drain() {
             let Some(entry) = slot.take_entry() else {
                 self.remove(slot.class(), End::Returned);
-                unrun.push(Unrun::closure(slot));
+                unrun.push(self.taken_out(Unrun::closure(slot)));
                 continue;
             };
             match entry.header().state.claim_to_remove() {
@@ -75,14 +81,19 @@ impl Engine {
                 Claim::Lost => entry.let_go(),
                 Claim::Won => {
                     self.remove(entry.header().class, End::Returned);
-                    let entry = Unrun::entry(entry);
-                    self.hooks.after(&entry.info(), crate::task::Outcome::Cancelled);
-                    unrun.push(entry);
+                    unrun.push(self.taken_out(Unrun::entry(entry)));
                 }
             }
         }
         self.task_removed();
         unrun
+    }
+
+    fn taken_out(&self, task: Unrun) -> Unrun {
+        if self.is_told_of_ends() {
+            self.tell_removed(&task.info());
+        }
+        task
     }
 
     /// A task left the queue without a worker: somebody may wait for that.
@@ -116,10 +127,13 @@ impl Engine {
         }
         let hook = self.life.on_terminated.lock().take();
         if let Some(hook) = hook {
+            *self.life.tidying.lock() = Some(this_thread());
             self.hooks.call(hook);
+            *self.life.tidying.lock() = None;
         }
         self.run_state.raise(State::Terminated);
         self.tell();
+        self.clock.hint();
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
         // worker, or a canceller with a reference of its own.
         let anchor = self.life.anchor.lock().take();
@@ -143,9 +157,10 @@ impl Engine {
         }
     }
 
-    /// Whether the calling thread is one of this pool's own workers.
-    pub(crate) fn is_own_worker(&self) -> bool {
+    /// Whether the pool's end depends on the calling thread: it is one of its workers, or it is ending the pool.
+    pub(crate) fn is_own_thread(&self) -> bool {
         here(|here| here.place() == Place::Task(self.identity()))
+            || (self.state() == State::Tidying && *self.life.tidying.lock() == Some(this_thread()))
     }
 
     /// Waits until the pool has terminated, or the token fires. From one of its own tasks that cannot happen, and the
@@ -154,7 +169,7 @@ impl Engine {
         if self.state() == State::Terminated {
             return Waited::Reached;
         }
-        if self.is_own_worker() || self.is_forked() {
+        if self.is_own_thread() || self.is_forked() {
             return Waited::TimedOut;
         }
         self.wait_until(limit, token, || self.state() == State::Terminated)
@@ -165,13 +180,13 @@ impl Engine {
         if self.is_forked() {
             return false;
         }
-        let myself = u64::from(self.is_own_worker() && here(|here| here.is_in_task()));
+        let myself = u64::from(self.is_own_thread() && here(|here| here.is_in_task()));
         self.life.idle_watchers.fetch_add(1, Relaxed);
         atomic::fence(SeqCst);
         let own = here(|here| here.token());
         let waited = self.wait_until(Some(limit), own.as_ref(), || {
             let (tally, staff) = self.room.tally(|| self.staff.lock().read());
-            tally.waiting() == 0 && tally.taken - staff.totals.ended <= myself
+            tally.waiting() == 0 && tally.taken - staff.totals.ended() <= myself
         });
         self.life.idle_watchers.fetch_sub(1, Relaxed);
         waited == Waited::Reached
@@ -210,13 +225,13 @@ impl Engine {
         }
     }
 
-    /// Joins the threads of a terminated pool, but never this one: after this, nothing of the pool runs.
+    /// Joins the threads of a terminated pool, but never this one. (Of two closers at once, one finds the list empty.)
     pub(crate) fn join_threads(&self) {
         if self.is_forked() {
             return;
         }
         let threads = self.staff.lock().take_threads();
-        let me = crate::sync::this_thread();
+        let me = this_thread();
         for thread in threads {
             if thread.thread().id() != me {
                 // A worker contains every panic; one that came through anyway has been printed by its thread.

@@ -148,7 +148,8 @@ impl Pool {
     }
 
     /// Waits until nothing is queued and nothing runs; false if that was not so within the limit. The pool goes on. A
-    /// task of this pool that calls it does not count itself.
+    /// task of this pool that calls it does not count itself. (A task has run when its closure has returned; a result that
+    /// nobody wants may still be on its way to being dropped.)
     #[must_use = "false means that there is still work"]
     pub fn wait_idle(&self, limit: Duration) -> bool {
         self.engine().wait_idle(limit)
@@ -170,7 +171,7 @@ impl Pool {
         let engine = self.engine();
         engine.shutdown();
         let mut dropped = 0;
-        if engine.await_termination(Some(limit), None) != Waited::Reached && !engine.is_own_worker() {
+        if engine.await_termination(Some(limit), None) != Waited::Reached && !engine.is_own_thread() {
             dropped = engine.stop().len();
         }
         self.closed(dropped)

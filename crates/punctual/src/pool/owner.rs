@@ -43,7 +43,7 @@ impl Drop for Owner {
             OnDrop::Stop => drop(engine.stop()),
         }
         let waits = engine.config.on_drop != OnDrop::Detach && !std::thread::panicking();
-        if waits && !engine.is_own_worker() {
+        if waits && !engine.is_own_thread() {
             // Not interrupted by the token of the task that drops: an owner that returned early would leave work
             // running behind the back of whoever relies on the drop.
             let _ = engine.await_termination(None, None);

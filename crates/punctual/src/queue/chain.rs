@@ -85,10 +85,16 @@ impl Tail {
             let place = segment.words.as_mut_ptr().add(self.offset);
             place.cast::<u64>().write(record::header::<P>(class));
             place.add(1).cast::<P>().write(payload);
-            if number.is_multiple_of(SAMPLE_EVERY) {
-                segment.note(number, clock.tick().max(1));
-            } else if self.count == 0 && stamp {
-                segment.opened = clock.tick().max(1);
+            let opens = self.count == 0 && stamp;
+            let sampled = number.is_multiple_of(SAMPLE_EVERY);
+            if opens || sampled {
+                let now = clock.tick();
+                if opens {
+                    segment.opened = now;
+                }
+                if sampled {
+                    segment.note(number, now);
+                }
             }
         }
         self.offset += needed;
@@ -323,7 +329,7 @@ unsafe fn compact(begin: Cursor, count: u64, swept: &mut Swept) -> (u64, Cursor)
         }
         let mut segment = Some(begin.segment);
         while let Some(mut each) = segment {
-            each.as_mut().forget_samples();
+            each.as_mut().forget_times();
             segment = NonNull::new(each.as_ref().next);
         }
     }

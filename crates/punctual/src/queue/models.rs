@@ -5,16 +5,12 @@
 
 use super::Capacity;
 use super::room::{Refusal, Room};
+use crate::models::model;
 use crate::sync::Arc;
 use crate::task::record::{Inline, Slot};
+use crate::task::state::End;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
-
-fn model(f: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(f);
-}
 
 type Log = std::sync::Mutex<Vec<usize>>;
 
@@ -35,7 +31,7 @@ fn run_all(room: &Room<()>) -> usize {
 
 #[test]
 fn every_record_is_taken_once_and_in_order() {
-    model(|| {
+    model(4, || {
         let (room, ran) = (
             Arc::new(Room::new(Capacity::Unbounded, ())),
             Arc::new(Log::default()),
@@ -55,7 +51,7 @@ fn every_record_is_taken_once_and_in_order() {
 
 #[test]
 fn two_consumers_share_without_loss() {
-    model(|| {
+    model(4, || {
         let (room, ran) = (
             Arc::new(Room::new(Capacity::Unbounded, ())),
             Arc::new(Log::default()),
@@ -73,7 +69,7 @@ fn two_consumers_share_without_loss() {
 
 #[test]
 fn a_closed_room_lets_nobody_in_and_loses_nobody() {
-    model(|| {
+    model(4, || {
         let (room, ran) = (
             Arc::new(Room::new(Capacity::Unbounded, ())),
             Arc::new(Log::default()),
@@ -91,7 +87,7 @@ fn a_closed_room_lets_nobody_in_and_loses_nobody() {
 
 #[test]
 fn permits_are_never_overdrawn() {
-    model(|| {
+    model(4, || {
         let (room, ran) = (
             Arc::new(Room::new(Capacity::Bounded(1), ())),
             Arc::new(Log::default()),
@@ -120,7 +116,7 @@ fn permits_are_never_overdrawn() {
 
 #[test]
 fn drain_and_pop_share_without_loss() {
-    model(|| {
+    model(4, || {
         let (room, ran) = (
             Arc::new(Room::new(Capacity::Bounded(2), ())),
             Arc::new(Log::default()),
@@ -132,7 +128,7 @@ fn drain_and_pop_share_without_loss() {
         let mut drained = 0;
         for mut slot in room.drain() {
             slot.run();
-            let _ = room.remove();
+            let _ = room.remove(End::Returned);
             drained += 1;
         }
         assert_eq!(drained + consumer.join().unwrap(), 2);

@@ -1,15 +1,14 @@
 //! The plain waiting room: a log behind two locks.
 //!
 //! In: records, accepted or refused under the producers' lock. Out: records, one at a time, under the consumers'
-//! lock, in the order in which they were accepted. Lock order: consumers before producers. Nothing user-written, and
-//! no allocation, happens under either lock.
+//! lock, in the order in which they were accepted. Lock order: consumers before producers. Nothing
+//! user-written happens under either lock, and nothing is allocated there but a sweep's list of what it found.
 //!
-//! **Counting.** `pushed`: records ever written. `popped`: records that left the log. `untaken`: those among them
-//! that no worker took, because their task was claimed elsewhere or the log was drained. `removed`: tasks that ended
-//! without being taken. A permit is held from the push until the task is taken or removed, so
-//! `waiting = pushed - (popped - untaken) - removed`, and each permit comes back exactly once. The producers keep a
-//! stale copy of what came back and look again only when it says "full": in the common case they read nothing that
-//! consumers write.
+//! **Counting.** `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a
+//! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`: tasks that ended
+//! without being taken, together *removed*. A permit is held from the push until the task is taken or removed, so
+//! `waiting = pushed - taken - removed`, and each permit comes back exactly once. The producers keep a stale copy of what
+//! came back and look again only when it says "full": in the common case they read nothing that consumers write.
 //!
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
@@ -23,7 +22,7 @@ use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use crate::sync::{Guard, Lock, Padded};
 use crate::task::Class;
 use crate::task::record::{Payload, Slot};
-use crate::task::state::Claim;
+use crate::task::state::{Claim, End};
 use crate::time::{Clock, Tick};
 
 /// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
@@ -39,9 +38,9 @@ pub(crate) struct Room<G> {
     /// Mirror of [`Producers::pushed`], for those who look without the lock.
     pushed: Padded<AtomicU64>,
     consumers: Padded<Lock<Consumers>>,
-    popped: Padded<AtomicU64>,
-    untaken: AtomicU64,
-    removed: AtomicU64,
+    popped: Padded<Popped>,
+    cancelled: AtomicU64,
+    returned: AtomicU64,
     spares: Lock<Vec<Owned>>,
 }
 
@@ -60,7 +59,23 @@ pub(crate) struct Producers<G> {
 
 struct Consumers {
     head: Head,
+    /// Records that left the log.
     popped: u64,
+    /// Those among them that a worker took.
+    taken: u64,
+}
+
+/// Mirror of the consumers' counts, for those who look without their lock.
+struct Popped {
+    records: AtomicU64,
+    taken: AtomicU64,
+}
+
+impl Popped {
+    fn publish(&self, consumers: &Consumers) {
+        self.taken.store(consumers.taken, Release);
+        self.records.store(consumers.popped, Release);
+    }
 }
 
 /// Why a task was not let in.
@@ -75,13 +90,16 @@ pub(crate) enum Refusal {
 pub(crate) struct Tally {
     pub(crate) pushed: u64,
     pub(crate) taken: u64,
-    pub(crate) removed: u64,
+    /// Tasks that were cancelled before they were taken.
+    pub(crate) cancelled: u64,
+    /// Tasks that `stop` or `drain` took out.
+    pub(crate) returned: u64,
     pub(crate) capacity: Capacity,
 }
 
 impl Tally {
     pub(crate) fn waiting(&self) -> u64 {
-        self.pushed - self.taken - self.removed
+        self.pushed - self.taken - self.cancelled - self.returned
     }
 }
 
@@ -103,7 +121,7 @@ impl<G> Producers<G> {
         if self.pushed - self.returned + self.reserved < self.capacity.limit() {
             return Ok(());
         }
-        self.returned = room.returned();
+        self.returned = room.permits_back();
         let held = self.pushed - self.returned + self.reserved;
         match self.capacity {
             Capacity::Bounded(capacity) if held >= capacity as u64 => Err(Refusal::Full {
@@ -158,10 +176,14 @@ impl<G> Room<G> {
             consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
+                taken: 0,
             })),
-            popped: Padded(AtomicU64::new(0)),
-            untaken: AtomicU64::new(0),
-            removed: AtomicU64::new(0),
+            popped: Padded(Popped {
+                records: AtomicU64::new(0),
+                taken: AtomicU64::new(0),
+            }),
+            cancelled: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
             spares: Lock::new(Vec::new()),
         }
     }
@@ -190,14 +212,14 @@ impl<G> Room<G> {
         }
     }
 
-    /// Permits that came back. Read in this order, each never decreasing, the sum is never more than the truth:
-    /// `untaken` is raised before the `popped` it belongs to.
-    fn returned(&self) -> u64 {
-        let popped = self.popped.load(Acquire);
-        let untaken = self.untaken.load(Acquire);
-        let removed = self.removed.load(Acquire);
-        // A drained record counts in all three; between the loads `untaken` may have run ahead.
-        popped.saturating_sub(untaken) + removed
+    /// Permits that came back: three counts that only grow, so the sum is never more than the truth.
+    fn permits_back(&self) -> u64 {
+        self.popped.taken.load(Acquire) + self.removed()
+    }
+
+    /// Tasks that ended without being taken.
+    fn removed(&self) -> u64 {
+        self.cancelled.load(Acquire) + self.returned.load(Acquire)
     }
 
     /// Moves the oldest waiting record into the slot, claimed. `None`: nothing waits.
@@ -218,11 +240,9 @@ impl<G> Room<G> {
             let lost = slot
                 .peek_entry()
                 .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
-            if lost {
-                self.untaken.fetch_add(1, Release);
-            }
             consumers.popped += 1;
-            self.popped.store(consumers.popped, Release);
+            consumers.taken += u64::from(!lost);
+            self.popped.publish(&consumers);
             let finished = consumers.head.take_finished();
             drop(consumers);
             if finished.is_some() {
@@ -240,7 +260,7 @@ impl<G> Room<G> {
     /// Two loads; may be old, both ways.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {
-        self.pushed.load(Acquire) == self.popped.load(Acquire)
+        self.pushed.load(Acquire) == self.popped.records.load(Acquire)
     }
 
     /// Whether nothing is in the log, seen under the producers' lock: whoever pushes after this has taken that lock
@@ -261,19 +281,30 @@ impl<G> Room<G> {
 
     fn look(&self, holds: impl FnOnce(&Producers<G>) -> bool) -> bool {
         let producers = self.producers.lock();
-        producers.pushed == self.popped.load(Acquire) && holds(&producers)
+        producers.pushed == self.popped.records.load(Acquire) && holds(&producers)
     }
 
-    /// A task ended without being taken: its permit comes back. Says whether the dead entries need a sweep.
+    /// A task ended without being taken, as `Cancelled` or `Returned`: its permit comes back. Says whether the dead
+    /// entries need a sweep.
     #[must_use]
-    pub(crate) fn remove(&self) -> bool {
-        let removed = self.removed.fetch_add(1, AcqRel) + 1;
+    pub(crate) fn remove(&self, end: End) -> bool {
+        let counter = if end == End::Returned {
+            &self.returned
+        } else {
+            &self.cancelled
+        };
+        counter.fetch_add(1, AcqRel);
         // Drained records count in both; the difference is what lies dead in the log. Both may be a moment old.
-        let dead = removed.saturating_sub(self.untaken.load(Acquire));
+        let untaken = self
+            .popped
+            .records
+            .load(Acquire)
+            .saturating_sub(self.popped.taken.load(Acquire));
+        let dead = self.removed().saturating_sub(untaken);
         if dead <= DEAD_SLACK {
             return false;
         }
-        let waiting = self.pushed.load(Acquire).saturating_sub(self.returned());
+        let waiting = self.pushed.load(Acquire).saturating_sub(self.permits_back());
         dead > waiting + DEAD_SLACK
     }
 
@@ -285,10 +316,8 @@ impl<G> Room<G> {
             let mut consumers = self.consumers.lock();
             consumers.head.sweep(&mut swept);
             self.producers.lock().tail.sweep(&mut swept);
-            let dead = swept.dead.len() as u64;
-            self.untaken.fetch_add(dead, Release);
-            consumers.popped += dead;
-            self.popped.store(consumers.popped, Release);
+            consumers.popped += swept.dead.len() as u64;
+            self.popped.publish(&consumers);
         }
         for segment in swept.emptied {
             self.spare(Some(segment));
@@ -306,10 +335,8 @@ impl<G> Room<G> {
         // A second, dry head takes the tail's chain over.
         let mut back = Head::new(second);
         back.refill(&mut self.producers.lock().tail);
-        let count = front.left() + back.left();
-        self.untaken.fetch_add(count, Release);
-        consumers.popped += count;
-        self.popped.store(consumers.popped, Release);
+        consumers.popped += front.left() + back.left();
+        self.popped.publish(&consumers);
         drop(consumers);
         Drained {
             chains: [front, back],
@@ -321,14 +348,16 @@ impl<G> Room<G> {
     pub(crate) fn tally<R>(&self, settled: impl FnOnce() -> R) -> (Tally, R) {
         let consumers = self.consumers.lock();
         let settled = settled();
-        let removed = self.removed.load(Acquire);
-        let taken = consumers.popped - self.untaken.load(Acquire);
+        let (taken, cancelled) = (consumers.taken, self.cancelled.load(Acquire));
+        let returned = self.returned.load(Acquire);
         let producers = self.producers.lock();
+        let (pushed, capacity) = (producers.pushed, producers.capacity);
         let tally = Tally {
-            pushed: producers.pushed,
+            pushed,
             taken,
-            removed,
-            capacity: producers.capacity,
+            cancelled,
+            returned,
+            capacity,
         };
         (tally, settled)
     }
@@ -336,7 +365,7 @@ impl<G> Room<G> {
     /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
     pub(crate) fn glance(&self) -> (u64, u64) {
         let pushed = self.pushed.load(Acquire);
-        (pushed, pushed.saturating_sub(self.returned()))
+        (pushed, pushed.saturating_sub(self.permits_back()))
     }
 
     /// What the pool's admission does, without a pool.
@@ -355,7 +384,7 @@ impl<G> Room<G> {
     }
 
     /// Where the fields lie that different sides write.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) const fn field_offsets() -> [usize; 4] {
         use std::mem::offset_of;
         [

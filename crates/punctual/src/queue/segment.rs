@@ -15,12 +15,12 @@ use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
 
 /// Words for records. Small in the models, so that they cross from segment to segment.
-pub(super) const WORDS: usize = if cfg!(any(loom, shuttle)) { 8 } else { 506 };
+pub(super) const WORDS: usize = if cfg!(any(loom, shuttle)) { 8 } else { 502 };
 
-/// One record in this many has its time of arrival noted. Records are at least two words long but for closures
-/// without captures; [`Segment::samples`] has room for the usual 253.
+/// One record in this many has its time of arrival noted; [`Segment::samples`] has room for those of 512 records, and
+/// a segment holds at most 502.
 pub(super) const SAMPLE_EVERY: u64 = 64;
-const SAMPLES: usize = 4;
+const SAMPLES: usize = 8;
 
 /// The memory.
 #[repr(C)]
@@ -72,7 +72,9 @@ impl Segment {
         (tick != 0).then_some(tick)
     }
 
-    pub(super) fn forget_samples(&mut self) {
+    /// Forgets every time that was noted.
+    pub(super) fn forget_times(&mut self) {
+        self.opened = 0;
         self.samples = [0; SAMPLES];
     }
 
@@ -124,8 +126,7 @@ impl Owned {
         // SAFETY: owned.
         let segment = unsafe { self.0.as_mut() };
         segment.next = null_mut();
-        segment.opened = 0;
-        segment.forget_samples();
+        segment.forget_times();
     }
 }
 

@@ -54,9 +54,9 @@ fn cancel(room: &Room<()>, block: NonNull<Header>) -> bool {
     let header = unsafe { block.as_ref() };
     assert_eq!(header.state.claim_to_remove(), Claim::Won);
     // SAFETY: the claim is won, and this is the closure's end.
-    unsafe { header.drop_closure() };
+    unsafe { Header::drop_closure(block) };
     let _ = header.state.resolve(End::Cancelled, false);
-    room.remove()
+    room.remove(End::Cancelled)
 }
 
 fn run(slot: &mut Slot) {
@@ -117,7 +117,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                             assert_eq!(entry.header().state.claim_to_remove(), Claim::Won);
                         }
                         run(&mut slot);
-                        let _ = room.remove();
+                        let _ = room.remove(End::Returned);
                         expected.push(model.pop_front().unwrap().0);
                     }
                     assert!(model.is_empty());

@@ -192,9 +192,7 @@ mod models {
     /// Two threads in turn increment a cell that loom watches: no overlap, no lost wake-up, nobody left asleep.
     #[test]
     fn lock_excludes() {
-        let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(3);
-        model.check(|| {
+        crate::models::model(3, || {
             let shared = Arc::new((Raw::new(), Cell::new(0_u32)));
             let other = shared.clone();
             let bump = |shared: &(Raw, Cell<u32>)| {

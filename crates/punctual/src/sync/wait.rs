@@ -83,7 +83,7 @@ mod models {
     /// A nudger raises a flag beside the word; the sleeper must see the flag and end, in every interleaving.
     #[test]
     fn nudge_is_not_lost() {
-        loom::model(|| {
+        crate::models::model(3, || {
             let shared = Arc::new((WaitWord::new(0), AtomicBool::new(false)));
             let other = shared.clone();
             let thread = loom::thread::spawn(move || {

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! In: a closure `FnOnce() -> T`. Out: its [`End`], and the value for whoever holds the handle. Larger closures and
-//! results get larger blocks. Up to three parties hold a block: the task's side as an [`Entry`], the handle, and the
-//! `TaskRef`s together; [`State`] knows who is left, and the last one frees.
+//! results get larger blocks. Up to three parties hold a block: the task's side as an [`Entry`], the handle, and
+//! [`Reference`]s; [`State`] knows who is left, and the last one frees.
 //!
 //! Who may touch what, and when (cited below by number):
 //! 1. `class`, `fork`, `table`: written before the block is shared, then read by anybody.
@@ -26,10 +26,10 @@ use super::recycle;
 use super::side::Side;
 use super::state::{End, Share, Snapshot, State};
 use super::{Class, Priority, TaskInfo, Token, contain, discard};
-use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire};
 use crate::sync::futex;
+use crate::sync::{Arc, Cell};
 use crate::time::Clock;
 use std::alloc::Layout;
 use std::any::Any;
@@ -73,6 +73,7 @@ struct Table {
     /// Moves the value to the given place, which has the value's type.
     take_value: unsafe fn(NonNull<Header>, *mut ()),
     take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
+    peek_panic: unsafe fn(NonNull<Header>) -> *const (dyn Any + Send),
     drop_value: unsafe fn(NonNull<Header>),
 }
 
@@ -107,6 +108,7 @@ where
         drop_closure: Self::drop_closure,
         take_value: Self::take_value,
         take_panic: Self::take_panic,
+        peek_panic: Self::peek_panic,
         drop_value: Self::drop_value,
     };
 
@@ -159,6 +161,13 @@ where
         unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).panic)) }
     }
 
+    unsafe fn peek_panic(header: NonNull<Header>) -> *const (dyn Any + Send) {
+        // SAFETY: the payload is a panic that nobody moves out or writes meanwhile; only read, so that several may look.
+        unsafe { header.cast::<Self>().as_ref() }
+            .payload
+            .with(|payload| unsafe { &raw const **(*payload).panic })
+    }
+
     unsafe fn drop_value(header: NonNull<Header>) {
         // SAFETY: as in `take_value`.
         let value = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).value)) };
@@ -189,6 +198,7 @@ impl Entry {
         T: Send + 'static,
     {
         let memory = recycle::acquire(Layout::new::<Block<F, T>>()).cast::<Block<F, T>>();
+        let state = State::new(with_handle, options.token.is_some());
         let link = if options.is_plain() {
             home.cast_mut()
         } else {
@@ -203,7 +213,7 @@ impl Entry {
         unsafe {
             memory.write(Block {
                 header: Header {
-                    state: State::new(with_handle),
+                    state,
                     class,
                     fork,
                     table: &Block::<F, T>::TABLE,
@@ -215,15 +225,7 @@ impl Entry {
                 }),
             });
         }
-        let entry = Entry(memory.cast());
-        if entry
-            .header()
-            .side()
-            .is_some_and(|side| side.more.lock().token.is_some())
-        {
-            let _ = entry.header().state.mark_token();
-        }
-        entry
+        Entry(memory.cast())
     }
 
     /// Takes the closure back out of a block that was never published, and frees the block.
@@ -301,6 +303,50 @@ impl Entry {
         if after.is_everyone_gone() {
             // SAFETY: the step saw all parties gone, so no other will free.
             unsafe { free(self.0, after) };
+        }
+    }
+}
+
+/// The share that all clones of a `TaskRef` hold together.
+pub(crate) struct Reference(NonNull<Header>);
+
+// SAFETY: a reference reaches neither closure nor value; dropping a closure by cancelling it, or a value by being the
+// last to let go, needs `Send`, which every submitted closure and value is.
+unsafe impl Send for Reference {}
+// SAFETY: as above; what it reaches works through atomics and locks.
+unsafe impl Sync for Reference {}
+
+impl Reference {
+    /// # Safety
+    /// The caller holds a share of the block.
+    pub(crate) unsafe fn of(block: NonNull<Header>) -> Arc<Self> {
+        // SAFETY: the caller's promise.
+        let header = unsafe { block.as_ref() };
+        let mut more = header.side_or_make().more.lock();
+        if let Some(reference) = more.reference.upgrade() {
+            return reference;
+        }
+        header.state.add_reference();
+        let reference = Arc::new(Reference(block));
+        more.reference = Arc::downgrade(&reference);
+        reference
+    }
+
+    pub(crate) fn pointer(&self) -> NonNull<Header> {
+        self.0
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: the reference is a share, so the block lives.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        if let Share::Last(last) = self.header().state.drop_reference() {
+            // SAFETY: the last party frees.
+            unsafe { free(self.0, last) };
         }
     }
 }
@@ -426,25 +472,28 @@ impl Header {
         token
     }
 
+    // From here on pointers, not references: the payload lies behind the header, outside of what `&Header` may reach.
+
     /// Drops the closure of a task that will never run.
     ///
     /// # Safety
-    /// The caller won the claim and has not run or dropped the closure yet.
-    pub(crate) unsafe fn drop_closure(&self) {
+    /// The block lives, and the caller won the claim and has not run or dropped the closure yet.
+    pub(crate) unsafe fn drop_closure(block: NonNull<Header>) {
         // SAFETY: the caller's promise is rule 2.
-        unsafe { (self.table.drop_closure)(NonNull::from(self)) };
+        unsafe { (block.as_ref().table.drop_closure)(block) };
     }
 
     /// Moves the value out.
     ///
     /// # Safety
-    /// The task is resolved as `Finished`, `T` is its type, and the caller is the handle, which has not taken it yet.
+    /// The block lives, the task is resolved as `Finished`, `T` is its type, and the caller is the handle, which has not
+    /// taken it yet.
     #[inline]
-    pub(crate) unsafe fn take_value<T>(&self) -> T {
+    pub(crate) unsafe fn take_value<T>(block: NonNull<Header>) -> T {
         let mut place = MaybeUninit::<T>::uninit();
         // SAFETY: the caller's promise is rule 3, and the place has the value's type.
         unsafe {
-            (self.table.take_value)(NonNull::from(self), place.as_mut_ptr().cast());
+            (block.as_ref().table.take_value)(block, place.as_mut_ptr().cast());
             place.assume_init()
         }
     }
@@ -452,10 +501,10 @@ impl Header {
     /// Moves the panic's payload out.
     ///
     /// # Safety
-    /// As [`Header::take_value`], with `Panicked`.
-    pub(crate) unsafe fn take_panic(&self) -> Box<dyn Any + Send> {
+    /// As [`Header::take_value`], with `Panicked`; or the caller is the runner, and the payload is its own by rule 3.
+    pub(crate) unsafe fn take_panic(block: NonNull<Header>) -> Box<dyn Any + Send> {
         // SAFETY: the caller's promise.
-        unsafe { (self.table.take_panic)(NonNull::from(self)) }
+        unsafe { (block.as_ref().table.take_panic)(block) }
     }
 
     /// The panic's payload, to look at.
@@ -463,14 +512,9 @@ impl Header {
     /// # Safety
     /// The body ended as `Panicked`, the payload is the caller's by rule 3 and has not been moved out, and stays so for
     /// as long as the reference lives.
-    pub(crate) unsafe fn peek_panic(&self) -> &(dyn Any + Send) {
+    pub(crate) unsafe fn peek_panic<'a>(block: NonNull<Header>) -> &'a (dyn Any + Send) {
         // SAFETY: the caller's promise.
-        let panic = unsafe { self.take_panic() };
-        // What a box points to does not move with the box; forgetting it leaves the one in the block as it was.
-        let content: *const (dyn Any + Send) = &raw const *panic;
-        std::mem::forget(panic);
-        // SAFETY: as above.
-        unsafe { &*content }
+        unsafe { &*(block.as_ref().table.peek_panic)(block) }
     }
 }
 

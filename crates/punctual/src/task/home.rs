@@ -18,8 +18,12 @@ pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker (its end is [`End::Cancelled`] or [`End::Returned`]): counts it
     /// and gives its permit back. Before the waiters are told, so that whoever was told finds it counted.
     fn remove(&self, class: Class, end: End);
-    /// The waiters of a removed task have been told: the after hook is next, and a closing pool may end.
-    fn removed(&self, task: &TaskInfo<'_>);
+    /// Whether an after hook wants to hear of each task: describing one costs an allocation.
+    fn is_told_of_ends(&self) -> bool;
+    /// The waiters of a removed task have been told: the after hook is next.
+    fn tell_removed(&self, task: &TaskInfo<'_>);
+    /// All that concerns a removed task is done: a closing pool may end.
+    fn removed(&self);
     /// Whether running tasks have been told to stop.
     fn is_stopping(&self) -> bool;
 }

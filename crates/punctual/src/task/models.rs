@@ -11,6 +11,7 @@ use super::home::{Home, HomeRef};
 use super::state::{Claim, End};
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
+use crate::models::model;
 use crate::observe::counters::Counters;
 use crate::sync::Lock;
 use crate::task::hooks::Hooks;
@@ -22,12 +23,6 @@ use loom::sync::Arc as Counted;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
 use std::sync::Arc;
-
-fn model(f: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(f);
-}
 
 /// A home that only counts.
 struct Books {
@@ -49,7 +44,11 @@ impl Home for Books {
         assert_eq!(end, End::Cancelled);
         self.removed.fetch_add(1, SeqCst);
     }
-    fn removed(&self, _: &TaskInfo<'_>) {}
+    fn is_told_of_ends(&self) -> bool {
+        false
+    }
+    fn tell_removed(&self, _: &TaskInfo<'_>) {}
+    fn removed(&self) {}
     fn is_stopping(&self) -> bool {
         false
     }
@@ -88,7 +87,7 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
 
 #[test]
 fn one_claim_wins() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let (entry, handle) = entry(&home, || ());
         let other = handle.task_ref();
@@ -102,7 +101,7 @@ fn one_claim_wins() {
 
 #[test]
 fn join_sees_the_value() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let value = Counted::new(7);
         let (entry, handle) = entry(&home, move || value);
@@ -114,7 +113,7 @@ fn join_sees_the_value() {
 
 #[test]
 fn await_is_woken() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let value = Counted::new(7);
         let (entry, handle) = entry(&home, move || value);
@@ -126,7 +125,7 @@ fn await_is_woken() {
 
 #[test]
 fn cancel_meets_run() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let runs = Arc::new(AtomicUsize::new(0));
         let (captured, count) = (Counted::new(()), runs.clone());
@@ -153,7 +152,7 @@ fn cancel_meets_run() {
 
 #[test]
 fn last_one_frees() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let value = Counted::new(());
         let (entry, handle) = entry(&home, move || value);
@@ -169,7 +168,7 @@ fn last_one_frees() {
 #[test]
 fn unread_failure_is_told_once() {
     std::panic::set_hook(Box::new(|_| ()));
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let told = Arc::new(AtomicUsize::new(0));
         let count = told.clone();
@@ -190,7 +189,7 @@ fn unread_failure_is_told_once() {
 
 #[test]
 fn signal_meets_a_token_being_made() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let (entry, handle) = entry(&home, move || crate::task::current().unwrap().token());
         let watcher = handle.task_ref();
@@ -207,7 +206,7 @@ fn signal_meets_a_token_being_made() {
 
 #[test]
 fn two_waiters_both_wake() {
-    model(|| {
+    model(3, || {
         let home = Books::new();
         let (entry, handle) = entry(&home, || 7);
         let handle = Arc::new(handle);

@@ -47,9 +47,11 @@ pub(crate) const fn fits_inline<F>() -> bool {
 pub(crate) struct Inline<F>(F);
 
 impl<F> Inline<F> {
-    /// Only for closures of which [`fits_inline`] is true; checked when the code is generated.
+    /// Only for closures of which [`fits_inline`] is true. Decided when the code is generated, but checked when it
+    /// runs: the branch that boxes the others must compile too.
+    #[inline]
     pub(crate) fn new(closure: F) -> Self {
-        const { assert!(fits_inline::<F>()) };
+        assert!(fits_inline::<F>());
         Inline(closure)
     }
     pub(crate) fn into_inner(self) -> F {

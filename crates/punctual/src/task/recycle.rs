@@ -7,7 +7,8 @@
 //!
 //! **It goes back.** Blocks are carved from 64 KiB arenas. The stock knows how many blocks it holds; when it holds
 //! more than a floor and nobody has been in need for a while, an idle worker calls [`trim`]: arenas whose every block
-//! lies in the stock are freed. A thread keeps at most 128 blocks of a size to itself and gives them back
+//! lies in the stock are freed. A worker that lies down sees the excess; if it comes up while all are asleep (handles
+//! joined long after their tasks ran), one is roused through [`Janitor`] to see it, once per excess. A thread keeps at most 128 blocks of a size to itself and gives them back
 //! when it ends.
 //!
 //! Three sizes; anything larger goes to the system's allocator. Under loom, shuttle and `--cfg punctual_system_alloc`
@@ -47,13 +48,21 @@ fn system(layout: Layout) -> NonNull<u8> {
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
+/// Somebody who can have the stock trimmed later.
+pub(crate) trait Janitor: Send + Sync {
+    /// Gets a sleeping worker up for a moment: before it sleeps again it looks at the stock. False: none sleeps.
+    fn rouse(&self) -> bool;
+}
+
+pub(crate) use imp::register;
+pub(crate) use imp::{excess, trim};
 #[cfg(all(unix, not(any(loom, shuttle))))]
 pub(crate) use imp::{hold_for_fork, let_go_after_fork};
-pub(crate) use imp::{is_overstocked, trim};
 
 #[cfg(any(loom, shuttle, punctual_system_alloc))]
 mod imp {
-    use super::{Layout, NonNull};
+    use super::{Janitor, Layout, NonNull};
+    use crate::sync::Weak;
     pub(super) fn size_class(_: Layout) -> Option<usize> {
         None
     }
@@ -63,10 +72,11 @@ mod imp {
     pub(super) unsafe fn release(_: usize, _: NonNull<u8>) {
         unreachable!("the models have no size classes")
     }
-    pub(crate) fn is_overstocked() -> bool {
-        false
+    pub(crate) fn excess() -> Option<u64> {
+        None
     }
     pub(crate) fn trim() {}
+    pub(crate) fn register(_: Weak<dyn Janitor>) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -75,9 +85,9 @@ mod imp {
 
 #[cfg(not(any(loom, shuttle, punctual_system_alloc)))]
 mod imp {
-    use super::{Layout, NonNull, system};
-    use crate::sync::Lock;
-    use crate::sync::unmodelled::{AtomicUsize, Relaxed};
+    use super::{Janitor, Layout, NonNull, system};
+    use crate::sync::unmodelled::{AtomicBool, AtomicU64, AtomicUsize, Relaxed};
+    use crate::sync::{Arc, Lock, Weak};
     use std::alloc::dealloc;
     use std::cell::UnsafeCell;
     use std::ptr::null_mut;
@@ -141,10 +151,13 @@ mod imp {
                 }
                 let length = list.length + list.run_length;
                 if length > 0 {
-                    STOCK[class].lock().put(Chain {
-                        head: list.head,
-                        length,
-                    });
+                    give(
+                        class,
+                        Chain {
+                            head: list.head,
+                            length,
+                        },
+                    );
                 }
             }
         }
@@ -196,6 +209,14 @@ mod imp {
 
     /// Blocks in each stock beyond the floor: a hint, read without the locks by workers about to sleep.
     static EXCESS: [AtomicUsize; SIZES.len()] = [const { AtomicUsize::new(0) }; SIZES.len()];
+
+    /// Some worker knows of the excess and will get up for it.
+    static IN_VIEW: AtomicBool = AtomicBool::new(false);
+
+    /// How often somebody was in need: a stock that is being used is not trimmed.
+    static TURNOVER: AtomicU64 = AtomicU64::new(0);
+
+    static JANITORS: Lock<Vec<Weak<dyn Janitor>>> = Lock::new(Vec::new());
 
     /// One trimmer at a time: the walk's counts lie in the arenas.
     static TRIMMING: Lock<()> = Lock::new(());
@@ -263,15 +284,19 @@ mod imp {
         if kept.is_err() {
             // SAFETY: the block is free and a chain of one.
             unsafe { block.write(Free { next: null_mut() }) };
-            STOCK[class].lock().put(Chain {
-                head: block.as_ptr(),
-                length: 1,
-            });
+            give(
+                class,
+                Chain {
+                    head: block.as_ptr(),
+                    length: 1,
+                },
+            );
         }
     }
 
     #[cold]
     fn refill(class: usize, list: &mut List) {
+        TURNOVER.fetch_add(1, Relaxed);
         let mut stock = STOCK[class].lock();
         if let Some(chain) = stock.take() {
             list.head = chain.head;
@@ -299,23 +324,48 @@ mod imp {
         head.cast()
     }
 
-    /// Cuts the newest half off a full list: the newest are the likeliest to be warm in this core's cache, but they
-    /// are found without walking, and the walk is what would cost.
+    /// Cuts the older half off a full list: the newest blocks are the likeliest to be warm in this core's cache.
     #[cold]
     fn give_away(class: usize, list: &mut List) {
-        let head = list.head;
-        let mut last = head;
-        for _ in 1..BATCH {
+        let mut last = list.head;
+        for _ in 1..list.length - BATCH {
             // SAFETY: the list is longer than a batch.
             last = unsafe { (*last).next };
         }
-        // SAFETY: as above; `last` is the batch's last link.
-        unsafe {
-            list.head = (*last).next;
-            (*last).next = null_mut();
-        }
+        // SAFETY: as above; `last` is the last link that stays.
+        let head = unsafe { std::mem::replace(&mut (*last).next, null_mut()) };
         list.length -= BATCH;
-        STOCK[class].lock().put(Chain { head, length: BATCH });
+        give(class, Chain { head, length: BATCH });
+    }
+
+    /// Puts blocks into the stock; if that makes an excess that nobody has in view, somebody is roused to see it.
+    fn give(class: usize, chain: Chain) {
+        let excess = {
+            let mut stock = STOCK[class].lock();
+            stock.put(chain);
+            stock.free > floor(class)
+        };
+        if excess && !IN_VIEW.load(Relaxed) && !IN_VIEW.swap(true, Relaxed) {
+            rouse();
+        }
+    }
+
+    #[cold]
+    fn rouse() {
+        let janitors: Vec<Arc<dyn Janitor>> = {
+            let mut janitors = JANITORS.lock();
+            janitors.retain(|janitor| janitor.strong_count() > 0);
+            janitors.iter().filter_map(Weak::upgrade).collect()
+        };
+        if !janitors.iter().any(|janitor| janitor.rouse()) {
+            // Everybody is up, or nobody is there; whoever lies down next looks for itself.
+            IN_VIEW.store(false, Relaxed);
+        }
+    }
+
+    /// Makes this one be roused when there is an excess and everybody sleeps.
+    pub(crate) fn register(janitor: Weak<dyn Janitor>) {
+        JANITORS.lock().push(janitor);
     }
 
     impl Stock {
@@ -355,10 +405,12 @@ mod imp {
             }
             // SAFETY: the arena has `per_arena - carved > 0` blocks left; the row stays inside it.
             unsafe {
-                let arena = &mut *self.arena;
-                let count = count.min(per_arena(class) - arena.carved);
-                let first = self.arena.cast::<u8>().add(LINE + arena.carved * SIZES[class]);
-                arena.carved += count;
+                let count = count.min(per_arena(class) - (*self.arena).carved);
+                let first = self
+                    .arena
+                    .cast::<u8>()
+                    .add(LINE + (*self.arena).carved * SIZES[class]);
+                (*self.arena).carved += count;
                 (first, count)
             }
         }
@@ -452,13 +504,19 @@ mod imp {
         }
     }
 
-    /// Whether a [`trim`] might free something.
-    pub(crate) fn is_overstocked() -> bool {
-        EXCESS.iter().any(|excess| excess.load(Relaxed) > 0)
+    /// Whether a [`trim`] might free something; if so, the stock's turnover so far, to see later whether it was used.
+    /// The caller takes it upon itself to come back.
+    pub(crate) fn excess() -> Option<u64> {
+        if EXCESS.iter().all(|excess| excess.load(Relaxed) == 0) {
+            return None;
+        }
+        IN_VIEW.store(true, Relaxed);
+        Some(TURNOVER.load(Relaxed))
     }
 
     /// Gives what a burst left behind back to the system's allocator.
     pub(crate) fn trim() {
+        IN_VIEW.store(false, Relaxed);
         let Some(_alone) = TRIMMING.try_lock() else { return };
         (0..SIZES.len()).for_each(trim_class);
     }
@@ -467,6 +525,8 @@ mod imp {
     /// it would be held for ever.
     #[cfg(unix)]
     pub(crate) fn hold_for_fork() {
+        TRIMMING.hold();
+        JANITORS.hold();
         STOCK.iter().for_each(Lock::hold);
     }
 
@@ -474,6 +534,8 @@ mod imp {
     #[cfg(unix)]
     pub(crate) fn let_go_after_fork() {
         STOCK.iter().for_each(Lock::let_go);
+        JANITORS.let_go();
+        TRIMMING.let_go();
     }
 
     /// Asks for a line that is about to be written.

@@ -48,7 +48,7 @@ impl Runner<'_> {
         if let Err(payload) = ended {
             self.closure_panicked(payload);
         } else {
-            self.counters.end();
+            self.counters.finish();
             if self.watched {
                 self.hooks.after(&self.frame.info(), Outcome::Finished);
             }
@@ -59,7 +59,6 @@ impl Runner<'_> {
     #[cold]
     fn closure_panicked(&self, payload: Box<dyn std::any::Any + Send>) {
         self.counters.panic();
-        self.counters.end();
         let info = self.frame.info();
         if self.watched {
             self.hooks.after(&info, Outcome::Panicked(&*payload));
@@ -89,10 +88,9 @@ impl Runner<'_> {
         let block = entry.pointer();
         if entry.header().state.load().is_signalled() {
             self.counters.signal();
-            self.counters.end();
             return self.block_signalled(entry, End::Finished);
         }
-        self.counters.end();
+        self.counters.finish();
         match entry.header().state.resolve(End::Finished, !self.watched) {
             Resolved::Fixed(after) => {
                 // SAFETY: with a waker the share was kept, see `State::resolve`.
@@ -108,8 +106,8 @@ impl Runner<'_> {
                 entry.let_go();
             }
             Resolved::BeforeUs => {
-                // Signalled between the look and the step; `finished` was one too high for a moment.
-                self.counters.signal();
+                // Signalled between the look and the step.
+                self.counters.finish_was_signal();
                 self.block_signalled(entry, End::Finished);
             }
         }
@@ -118,17 +116,14 @@ impl Runner<'_> {
     #[cold]
     fn block_panicked(&self, entry: Entry) {
         let header = entry.header();
-        if header.state.load().is_signalled() {
+        if header.state.mark_ended().is_signalled() {
             self.counters.signal();
-            self.counters.end();
             return self.block_signalled(entry, End::Panicked);
         }
         self.counters.panic();
-        self.counters.end();
-        header.state.mark_ended();
         if self.watched {
-            // SAFETY: not resolved by us yet, and a canceller's resolution gives the payload to nobody (rule 3).
-            let payload = unsafe { header.peek_panic() };
+            // SAFETY: not resolved yet, and a canceller comes too late from here on: the payload is ours (rule 3).
+            let payload = unsafe { Header::peek_panic(entry.pointer()) };
             self.hooks.after(&header.info(), Outcome::Panicked(payload));
         }
         if self.hooks.failure.is_some() {
@@ -141,15 +136,11 @@ impl Runner<'_> {
                 if after.is_handle_gone() {
                     // SAFETY: the handle let go before the outcome was fixed, so the payload stays with the task's
                     // side until that lets go too (rule 3).
-                    let payload = unsafe { header.peek_panic() };
+                    let payload = unsafe { Header::peek_panic(entry.pointer()) };
                     self.hooks.failure(&header.info(), Outcome::Panicked(payload));
                 }
             }
-            Resolved::BeforeUs => {
-                self.counters.panic_was_signalled();
-                // SAFETY: a canceller resolved first, so the payload is ours to drop.
-                unsafe { entry.drop_result(End::Panicked) };
-            }
+            Resolved::BeforeUs => unreachable!("cancellers come too late once the body has ended"),
         }
         entry.let_go();
     }

@@ -4,11 +4,12 @@
 //! block lives. A block has no room for these; the first who needs one makes the side record, and the block's link
 //! leads to it instead of to the home (which the side record then remembers).
 
+use super::block::Reference;
 use super::home::HomeRef;
 use super::hooks::Hooks;
 use super::token::Token;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
-use crate::sync::{Arc, Lock};
+use crate::sync::{Arc, Lock, Weak};
 use crate::time::Clock;
 use std::borrow::Cow;
 
@@ -27,6 +28,8 @@ pub(crate) struct Side {
 #[derive(Default)]
 pub(crate) struct More {
     pub(crate) token: Option<Token>,
+    /// What all `TaskRef`s share, while there are any.
+    pub(crate) reference: Weak<Reference>,
     /// Who to tell of a panic that the handle's owner never looked at.
     pub(crate) unread: Option<Arc<Hooks>>,
 }

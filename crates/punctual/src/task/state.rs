@@ -1,7 +1,7 @@
 //! The state of a task that has a handle: one word, and nothing else in this file.
 //!
 //! ```text
-//!            claim (worker, joiner, cancel, drain: one wins)          settle
+//!            claim (worker, cancel, drain: one wins)                  settle
 //!  waiting ------------------------------------------------> claimed ---------> resolved(outcome)
 //!     |                                                         ^                    |
 //!     '--- the entry stays in the queue; whoever pops it -------'                    v
@@ -223,10 +223,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Waiting, with a handle (or, for a task that only wants a block's options, without).
-    pub(crate) fn new(with_handle: bool) -> Self {
+    /// Waiting, with a handle (or, for a task that only wants a block's options, without), and perhaps with a token.
+    pub(crate) fn new(with_handle: bool, with_token: bool) -> Self {
+        let handle = if with_handle { 0 } else { HANDLE_GONE };
+        let token = if with_token { TOKEN } else { 0 };
         State {
-            word: WaitWord::new(if with_handle { 0 } else { HANDLE_GONE }),
+            word: WaitWord::new(handle | token),
         }
     }
 
@@ -300,7 +302,7 @@ impl State {
             if seen & CLAIMED == 0 {
                 return Signal::NotRunning;
             }
-            if seen & (RESOLVED | REMOVED) != 0 {
+            if seen & (RESOLVED | REMOVED | ENDED) != 0 {
                 return Signal::TooLate;
             }
             let next = seen | RESOLVED | SIGNALLED | (End::Cancelled as u32) << OUTCOME_SHIFT;
@@ -325,23 +327,15 @@ impl State {
         Share::of(before | TASK_GONE)
     }
 
-    /// One more reference; the caller holds a share of its own. False: there are too many already.
-    #[must_use = "false: no share was taken"]
-    pub(crate) fn add_reference(&self) -> bool {
-        let mut seen = self.word.0.load(Relaxed);
-        loop {
-            if seen & REFERENCES == REFERENCES {
-                return false;
-            }
-            match self
-                .word
-                .0
-                .compare_exchange_weak(seen, seen + ONE_REFERENCE, Relaxed, Relaxed)
-            {
-                Ok(_) => return true,
-                Err(now) => seen = now,
-            }
-        }
+    /// One more reference; the caller holds a share of its own. All clones of a `TaskRef` are one reference, so there is
+    /// one, or two for a moment while the last clone goes and another comes.
+    pub(crate) fn add_reference(&self) {
+        let before = self.word.0.fetch_add(ONE_REFERENCE, Relaxed);
+        debug_assert!(
+            before & REFERENCES != REFERENCES,
+            "too many references: {:?}",
+            Snapshot(before)
+        );
     }
 
     /// Gives up a reference's share; orderings as in [`State::drop_task`].
@@ -384,9 +378,10 @@ impl State {
         Snapshot(self.word.0.fetch_or(TOKEN, AcqRel))
     }
 
-    /// The body has panicked, and hooks are told before the payload becomes the handle's.
-    pub(crate) fn mark_ended(&self) {
-        self.word.0.fetch_or(ENDED, AcqRel);
+    /// The body has panicked, and hooks are told before the payload becomes the handle's. The reading says whether a
+    /// canceller was faster; later ones come too late.
+    pub(crate) fn mark_ended(&self) -> Snapshot {
+        Snapshot(self.word.0.fetch_or(ENDED, AcqRel))
     }
 
     /// Announces a sleeper; the reading says whether it is needed.

@@ -91,8 +91,8 @@ pub(super) fn system_tick() -> Tick {
     use std::time::Instant;
     static BIRTH: OnceLock<Instant> = OnceLock::new();
     let birth = BIRTH.get_or_init(Instant::now);
-    // Five hundred years of nanoseconds fit.
-    birth.elapsed().as_nanos() as Tick
+    // Five hundred years of nanoseconds fit. Never 0, which means "not noted" where arrivals are kept.
+    birth.elapsed().as_nanos() as Tick + 1
 }
 
 /// The models have no time of their own.
@@ -111,7 +111,7 @@ impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::System => f.write_str("Clock(system)"),
-            Kind::Manual(manual) => write!(f, "Clock(manual, +{:?})", Duration::from_nanos(manual.tick())),
+            Kind::Manual(manual) => write!(f, "Clock(manual, +{:?})", manual.passed()),
         }
     }
 }

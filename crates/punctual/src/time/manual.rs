@@ -20,11 +20,15 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long `advance` waits, in real time, for a task that is blocked on something the clock knows nothing of.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The first tick: 0 means "not noted" where arrivals are kept.
+const BIRTH: Tick = 1;
+
 /// A pool as a manual clock sees it.
 pub(crate) trait Attached: Send + Sync {
     /// Tells one pool from another in entries.
     fn identity(&self) -> usize;
-    /// Workers that are starting, searching, or running a task: all but the parked ones.
+    /// Workers that are starting, searching, or running a task: all but those that are parked for good; and whoever is
+    /// about to end the pool.
     fn unparked(&self) -> usize;
     /// The names of the tasks that run now, for the panic message of `advance`.
     fn running(&self) -> Vec<String>;
@@ -63,7 +67,7 @@ struct Book {
 /// What a manual [`Clock`] and its [`ManualClock`] share.
 pub(super) struct Manual {
     now: AtomicU64,
-    /// The wall reads `start + now`, unless somebody moved it.
+    /// The wall reads this plus what has passed since.
     start: Lock<SystemTime>,
     book: Lock<Book>,
     /// Counts the moments at which some pool may have become quiet.
@@ -79,9 +83,12 @@ impl Manual {
 
     pub(super) fn wall(&self) -> SystemTime {
         let start = *self.start.lock();
-        start
-            .checked_add(Duration::from_nanos(self.tick()))
-            .unwrap_or(start)
+        start.checked_add(self.passed()).unwrap_or(start)
+    }
+
+    /// How far the clock has been moved.
+    pub(super) fn passed(&self) -> Duration {
+        Duration::from_nanos(self.tick() - BIRTH)
     }
 
     /// Something stopped running: whoever advances should look again.
@@ -164,25 +171,37 @@ impl Manual {
         }
     }
 
+    /// The pools in which something can still run.
     fn loud_pools(&self) -> Vec<Arc<dyn Attached>> {
         let mut book = self.book.lock();
-        let mut loud = Vec::new();
-        let Book { entries, pools, .. } = &mut *book;
-        pools.retain(|pool| {
-            let Some(pool) = pool.upgrade() else { return false };
-            let asleep = entries
-                .iter()
-                .filter(|entry| entry.place == Place::Task(pool.identity()) && !entry.is_stirring())
-                .count();
-            if pool.unparked() > asleep {
-                loud.push(pool);
-            }
-            true
-        });
+        book.pools.retain(|pool| pool.strong_count() > 0);
+        // Dropped after the lock: the last owner of an engine drops its hooks, which are user code.
+        let pools: Vec<_> = book.pools.iter().filter_map(Weak::upgrade).collect();
+        // Read before and after the entries: a task that resolves a sleeper and then sleeps itself looks asleep to the
+        // second reading, one that starts another and then sleeps looks asleep to the first.
+        let before: Vec<usize> = pools.iter().map(|pool| pool.unparked()).collect();
+        let asleep: Vec<usize> = pools
+            .iter()
+            .map(|pool| {
+                let here = |entry: &&Entry| entry.place == Place::Task(pool.identity());
+                book.entries
+                    .iter()
+                    .filter(here)
+                    .filter(|entry| !entry.is_stirring())
+                    .count()
+            })
+            .collect();
+        let is_loud = |index: usize| before[index].max(pools[index].unparked()) > asleep[index];
+        let loud = (0..pools.len())
+            .filter(|index| is_loud(*index))
+            .map(|index| pools[index].clone())
+            .collect();
+        drop(book);
         loud
     }
 
-    /// Moves to the earliest deadline not after `end`, and wakes all that are due there; false if there is none.
+    /// Moves to the earliest deadline not after `end`, and wakes all that are due there; false if there is none, and then
+    /// the clock stands at `end`. Under the lock: whoever begins to wait after this sees the new time.
     fn step(&self, end: Tick) -> bool {
         let mut book = self.book.lock();
         let waiting = book.entries.iter().filter(|entry| !entry.due);
@@ -191,6 +210,7 @@ impl Manual {
             .min()
             .filter(|next| *next <= end)
         else {
+            self.now.store(end.max(self.tick()), Release);
             return false;
         };
         self.now.store(next.max(self.tick()), Release);
@@ -225,7 +245,7 @@ impl ManualClock {
     pub(super) fn starting(start: SystemTime) -> Self {
         ManualClock {
             manual: Arc::new(Manual {
-                now: AtomicU64::new(0),
+                now: AtomicU64::new(BIRTH),
                 start: Lock::new(start),
                 book: Lock::new(Book::default()),
                 moments: WaitWord::new(0),
@@ -252,10 +272,9 @@ impl ManualClock {
         loop {
             self.manual.await_quiet();
             if !self.manual.step(end) {
-                break;
+                return;
             }
         }
-        self.manual.now.store(end, Release);
     }
 
     /// The time on this clock's wall.
@@ -266,7 +285,7 @@ impl ManualClock {
 
     /// Moves the wall clock only, as a clock step or a suspended machine does; delays do not notice.
     pub fn jump_wall(&self, to: SystemTime) {
-        let passed = Duration::from_nanos(self.manual.tick());
+        let passed = self.manual.passed();
         *self.manual.start.lock() = to.checked_sub(passed).unwrap_or(SystemTime::UNIX_EPOCH);
     }
 }
@@ -304,6 +323,6 @@ impl From<ManualClock> for Clock {
 
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ManualClock(+{:?})", Duration::from_nanos(self.manual.tick()))
+        write!(f, "ManualClock(+{:?})", self.manual.passed())
     }
 }

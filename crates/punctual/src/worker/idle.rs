@@ -1,7 +1,7 @@
 //! Who sleeps, who searches, whom to wake. The protocol and its argument are the essay below, `idle.md`.
 //!
 //! In: workers that ran dry, producers that pushed. Out: as few wake-ups as keep every pushed task from waiting
-//! beside a sleeping worker. Not here: the queue (it is asked through a closure), deadlines and the manual clock
+//! beside a sleeping worker. Not here: the queue, deadlines and the manual clock
 //! (the park itself goes through [`Clock::wait`](crate::time::Clock)).
 //!
 #![doc = include_str!("idle.md")]

@@ -16,7 +16,7 @@ use crate::sync::{Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::{Frame, recycle};
-use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
+use crate::time::{Place, Wait, Waked, deadline_after, spin};
 use idle::Bed;
 use std::time::Duration;
 
@@ -53,6 +53,11 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
         let mut slot = Slot::empty();
         while let Some(arrival) = worker.next(&mut slot) {
             worker.run(runner, &mut slot, arrival);
+            if engine.is_forked() {
+                // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
+                // with it the process.
+                return;
+            }
         }
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(hook);
@@ -101,6 +106,7 @@ impl Worker<'_> {
                     // Everybody was woken when the room closed: nobody depends on this searcher.
                     let _ = engine.idle.found(searching);
                 }
+                engine.tell_idle_watchers();
                 return None;
             }
             if searching.is_none() {
@@ -126,27 +132,27 @@ impl Worker<'_> {
         self.post.counters.park();
         self.since_rest = 0;
         self.next_timed = 0;
+        let excess = if engine.clock.is_manual() {
+            None
+        } else {
+            recycle::excess()
+        };
         let wait = Wait {
             word: &bed.word,
             mask: Bed::CALLED,
             expected: 0,
             interrupt: None,
-            deadline: self.housekeeping(),
+            deadline: excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER)),
         };
         if engine.clock.wait(&wait, Place::Parked) == Waked::Ready {
             return engine.idle.called(bed, asleep);
         }
         let searching = engine.idle.rise(bed, asleep);
-        recycle::trim();
-        searching
-    }
-
-    /// When this worker should get up although nobody calls. The system's memory is not a manual clock's business.
-    fn housekeeping(&self) -> Option<Tick> {
-        if self.engine.clock.is_manual() || !recycle::is_overstocked() {
-            return None;
+        // Used meanwhile: not quiet yet, and the next rest begins a new term.
+        if recycle::excess() == excess {
+            recycle::trim();
         }
-        deadline_after(self.engine.clock.tick(), TRIM_AFTER)
+        searching
     }
 
     #[inline]
@@ -184,7 +190,7 @@ impl Worker<'_> {
             *self.post.label.lock() = Some(label);
         }
         runner.run(slot);
-        if weight > 0 {
+        if timed {
             engine
                 .observed
                 .run
@@ -206,7 +212,9 @@ impl Engine {
             let post = Arc::new(Post::new());
             engine.worker_begins(post.clone());
             main(&engine, &post);
-            engine.worker_leaves(&post);
+            if !engine.is_forked() {
+                engine.worker_leaves(&post);
+            }
         };
         match crate::sync::start_thread(name, self.config.stack_size, body) {
             Ok(thread) => {

@@ -1,6 +1,7 @@
 //! Loom models of sleeping and waking, and of a whole pool small enough to search.
 
 use super::idle::{Bed, Idle};
+use crate::models::model;
 use crate::queue::Capacity;
 use crate::queue::room::Room;
 use crate::sync::Arc;
@@ -10,13 +11,6 @@ use crate::{Pool, State};
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
 use std::time::Duration;
-
-fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 100_000;
-    builder.check(f);
-}
 
 struct Site {
     room: Room<()>,
@@ -105,7 +99,7 @@ fn the_last_searcher_passes_the_word_on() {
 /// Submission meets shutdown, on a whole pool: accepted means run, and the pool ends.
 #[test]
 fn submit_meets_shutdown() {
-    model(1, || {
+    model(3, || {
         let runs = Arc::new(AtomicUsize::new(0));
         let pool = Pool::builder("model").core_threads(1).build().unwrap();
         let (other, count) = (pool.clone(), runs.clone());
@@ -128,7 +122,7 @@ fn submit_meets_shutdown() {
 /// A canceller that settles last must not outlive the engine it settles with.
 #[test]
 fn cancel_meets_the_end_of_the_pool() {
-    model(1, || {
+    model(2, || {
         let pool = Pool::builder("model").core_threads(1).build().unwrap();
         let task = pool.submit(|| 7).unwrap();
         let watcher = task.task_ref();
