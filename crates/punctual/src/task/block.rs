@@ -162,10 +162,12 @@ where
     }
 
     unsafe fn peek_panic(header: NonNull<Header>) -> *const (dyn Any + Send) {
-        // SAFETY: the payload is a panic that nobody moves out or writes meanwhile; only read, so that several may look.
-        unsafe { header.cast::<Self>().as_ref() }
-            .payload
-            .with(|payload| unsafe { &raw const **(*payload).panic })
+        // SAFETY: the block lives.
+        let block = unsafe { header.cast::<Self>().as_ref() };
+        block.payload.with(|payload| {
+            // SAFETY: the payload is a panic that nobody moves out or writes meanwhile; only read, so several may look.
+            unsafe { &raw const **(*payload).panic }
+        })
     }
 
     unsafe fn drop_value(header: NonNull<Header>) {

@@ -1,1 +1,14 @@
-//! To be filled.
+//! Faults that must be survived, by their number in the fault table: one test or more for each.
+
+/// 3 and 5: user code in `Drop`.
+mod drops;
+/// 8 and 10: the last owner goes where it hurts, submissions race the end.
+mod ending;
+/// 17: the longest and the shortest durations.
+mod limits;
+/// 1 and 2: tasks, hooks and wakers that panic.
+mod panics;
+/// 23: every verb from every place where user code runs.
+mod reentering;
+/// 11 and 22: cancel races, and what it leaves behind.
+mod removing;

@@ -1,1 +1,62 @@
-//! To be filled.
+//! The life of a pool, seen from outside: what each way of ending it promises (`LIFE-..`).
+//!
+//! Where a test speaks of time, time is a manual clock. Whoever waits then sits in a task of a second pool on that
+//! clock, because `advance` waits for tasks and not for foreign threads: when it returns, each of them has either
+//! ended or is asleep inside the library, and "it still waits" is a fact and no guess.
+
+/// `close` and its kin, and the drop of the last owner: LIFE-11, LIFE-12, LIFE-15.
+mod closing;
+/// The states, in order and once: LIFE-01, LIFE-02, LIFE-09.
+mod states;
+/// `shutdown`, `stop`, `await_termination`, and who is told to stop: LIFE-03 to LIFE-08, LIFE-14.
+mod stopping;
+
+use crate::support::LONG;
+use punctual::task::{self, Cancelled};
+use punctual::{ManualClock, Pool, Queue, TaskHandle};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+/// A pool of `threads` workers that goes by `clock`.
+pub(crate) fn pool_on(clock: &ManualClock, threads: usize) -> Pool {
+    Pool::builder("on a manual clock")
+        .core_threads(threads)
+        .queue(Queue::unbounded())
+        .clock(clock)
+        .build()
+        .expect("valid settings")
+}
+
+/// Returns when every task on the clock has ended or waits inside the library; no time passes.
+pub(crate) fn settle(clock: &ManualClock) {
+    clock.advance(Duration::ZERO);
+}
+
+/// A task that has begun and gives `value` once the sender is dropped.
+pub(crate) fn running<T: Send + 'static>(pool: &Pool, value: T) -> (TaskHandle<T>, Sender<()>) {
+    let (open, gate) = channel::<()>();
+    let (begun, has_begun) = channel();
+    let handle = pool
+        .submit(move || {
+            begun.send(()).expect("the test waits for this");
+            // An error is the signal: the gate's owner is gone.
+            let _ = gate.recv();
+            value
+        })
+        .expect("a pool with room");
+    has_begun.recv().expect("the task runs");
+    (handle, open)
+}
+
+/// A task that has begun and sleeps until it is told to stop; it gives the sleep's own answer.
+pub(crate) fn listening(pool: &Pool) -> TaskHandle<Result<(), Cancelled>> {
+    let (begun, has_begun) = channel();
+    let handle = pool
+        .submit(move || {
+            begun.send(()).expect("the test waits for this");
+            task::sleep(LONG)
+        })
+        .expect("a pool with room");
+    has_begun.recv().expect("the task runs");
+    handle
+}

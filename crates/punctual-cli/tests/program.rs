@@ -1,0 +1,106 @@
+//! The program as a user starts it: arguments, exit codes, and the lines of the tour.
+
+use std::process::{Command, Output, Stdio};
+
+fn punctual(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(args).stdin(Stdio::null());
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("plain text")
+}
+
+#[test]
+fn unknown_arguments_end_with_two_and_say_what_exists() {
+    for args in [
+        &["--fast"][..],
+        &["run"],
+        &["tour", "now"],
+        &["-x", "tour"],
+        &[""],
+    ] {
+        let output = punctual(args);
+        let error = text(&output.stderr);
+        let bad = args.iter().find(|arg| **arg != "tour").expect("each has one");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(error.contains(&format!("'{bad}'")), "{args:?}: {error}");
+        assert!(error.contains("tour, --help, --version"), "{args:?}: {error}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_word_given_twice_is_an_error() {
+    let output = punctual(&["tour", "tour"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("'tour' was given twice"));
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    for flag in ["--help", "-h"] {
+        let output = punctual(&[flag]);
+        let help = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0));
+        for word in ["usage: punctual", "tour", "--help", "--version"] {
+            assert!(help.contains(word), "{help}");
+        }
+    }
+    for flag in ["--version", "-V"] {
+        let output = punctual(&[flag]);
+        assert_eq!(output.status.code(), Some(0));
+        let expected = format!("punctual {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!(text(&output.stdout), expected);
+    }
+}
+
+#[test]
+fn the_tour_shows_every_stop_and_the_books_balance() {
+    let output = punctual(&[]);
+    let (tour, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{tour}{error}");
+    for line in [
+        "\nfire and forget  1 000 000 closures accepted and run in ",
+        "\nresults          200 000 tasks submitted, kept and joined: ",
+        "; a handle is 8 bytes\n",
+        "\nthere and back   submit one, wait for it, again: p50 ",
+        "\na panic          stays in its task; the join says: the task panicked: no stock (on purpose)\n",
+        "the failure sink heard: ship: no address (on purpose)\n",
+        "\ncancel           a waiting task: removed, never starts",
+        "asleep for an hour: obeyed their tokens within ",
+        "\na full queue     task rejected: the queue is full: 2 of 2 places are taken",
+        "\nvirtual time     8 tasks sleep an hour each on 2 threads: 4 hours on the manual clock, ",
+        "\nclose            terminated true, still running 0, dropped 0; ",
+        "\nPool(\"tour\", Terminated, 0 of ",
+        "+ panicked 2 + cancelled ",
+        "\n  refused  queue full 0, shut down 1, no thread 0\n",
+        "\n  times ",
+        "\n  waited ",
+        "\n  ran ",
+    ] {
+        assert!(tour.contains(line), "{line:?} is missing in:\n{tour}");
+    }
+    assert!(
+        error.is_empty(),
+        "the planned panics are kept off the terminal: {error}"
+    );
+    assert!(
+        tour.lines().all(|line| line.len() <= 150),
+        "lines fit a screen:\n{tour}"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}

@@ -1,0 +1,269 @@
+//! Fault 25: fork without exec. In the child every call on the parent's pool answers instead of waiting for threads
+//! that are not there, and a new pool works. A binary of its own: a fork copies the whole process.
+
+#![cfg(unix)]
+#![allow(unsafe_code)]
+
+use punctual::{Cancel, OnDrop, Pool, Queue, Reason, TaskHandle};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// What the child found wrong; its exit code. Nothing is printed there: the parent's locks on standard output may
+/// have been copied in a held state.
+const ALL_WELL: i32 = 0;
+
+/// Runs `child` in a fork of this process and gives its exit code; `None` if it had to be killed after the limit.
+fn in_fork(child: impl FnOnce() -> i32) -> Option<i32> {
+    // SAFETY: the child only uses this library, the allocator (whose locks the C library resets in the child) and
+    // atomics, and leaves by `_exit`.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+        0 => {
+            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
+            // SAFETY: ends the child without running the parent's exit handlers.
+            unsafe { libc::_exit(code) }
+        }
+        pid => {
+            let begin = Instant::now();
+            loop {
+                let mut status = 0;
+                // SAFETY: `pid` is our own child, and `status` is writable.
+                match unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) } {
+                    0 if begin.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
+                    0 => {
+                        // SAFETY: our own child, which hangs.
+                        unsafe {
+                            libc::kill(pid, libc::SIGKILL);
+                            libc::waitpid(pid, &raw mut status, 0);
+                        }
+                        return None;
+                    }
+                    _ => {
+                        return Some(if libc::WIFEXITED(status) {
+                            libc::WEXITSTATUS(status)
+                        } else {
+                            98
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn hold(pool: &Pool) -> Sender<()> {
+    let (open, gate) = channel::<()>();
+    let (begun, has_begun) = channel();
+    pool.execute(move || {
+        begun.send(()).expect("the test waits");
+        let _ = gate.recv();
+    })
+    .expect("room");
+    has_begun.recv().expect("it runs");
+    open
+}
+
+fn single(name: &str, on_drop: OnDrop) -> Pool {
+    Pool::builder(name)
+        .core_threads(1)
+        .queue(Queue::unbounded())
+        .on_drop(on_drop)
+        .build()
+        .expect("valid")
+}
+
+/// Checks in the child, each with a number of its own.
+struct Child {
+    pool: Pool,
+    others: Vec<Pool>,
+    waiting: TaskHandle<u32>,
+    cancelled: TaskHandle<u32>,
+    ended: TaskHandle<u32>,
+}
+
+impl Child {
+    fn check(self) -> i32 {
+        let Child {
+            pool,
+            others,
+            mut waiting,
+            cancelled,
+            ended,
+        } = self;
+        match pool.execute(|| ()) {
+            Err(refused) if matches!(refused.reason(), Reason::Forked) => {}
+            _ => return 1,
+        }
+        match pool.submit(|| 5) {
+            // The closure comes back, as it does from every refusal.
+            Err(refused) if matches!(refused.reason(), Reason::Forked) => {
+                assert_eq!(refused.into_task()(), 5)
+            }
+            _ => return 2,
+        }
+        if !waiting.join_timeout(LONG).is_err_and(|error| error.is_forked()) {
+            return 3;
+        }
+        if !waiting.join().is_err_and(|error| error.is_forked()) {
+            return 4;
+        }
+        if ended.join().ok() != Some(7) {
+            // What had ended before the fork was copied with it.
+            return 5;
+        }
+        if !pool.stop().is_empty() || !pool.drain().is_empty() {
+            return 6;
+        }
+        pool.shutdown();
+        if pool.close().terminated || pool.close_timeout(LONG).terminated {
+            return 7;
+        }
+        if pool.await_termination(LONG) || pool.wait_idle(LONG) {
+            return 8;
+        }
+        if !format!("{pool:?}").contains("submitted") {
+            return 9;
+        }
+        if !matches!(cancelled.cancel(), Cancel::Removed | Cancel::TooLate) {
+            return 10;
+        }
+        drop(cancelled);
+        drop(pool);
+        drop(others);
+        new_pool_works(11)
+    }
+}
+
+fn new_pool_works(wrong: i32) -> i32 {
+    let new = Pool::fixed(2).expect("valid");
+    let tasks: Vec<_> = (0..500_u64).map(|n| new.submit(move || n * 2)).collect();
+    let sum: u64 = tasks.into_iter().filter_map(|task| task.ok()?.join().ok()).sum();
+    if sum != 499 * 500 || !new.close().terminated {
+        return wrong;
+    }
+    ALL_WELL
+}
+
+/// One test at a time: a fork while another one's threads run is a test of its own.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn fault_25_a_forked_child_gets_answers_and_can_make_its_own_pool() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = single("parent", OnDrop::Close);
+    let ended = pool.submit(|| 7).unwrap();
+    ended.wait();
+    let held = hold(&pool);
+    let waiting = pool.submit(|| 1).unwrap();
+    let cancelled = pool.submit(|| 3).unwrap();
+    // Pools of which the child has the only owner it can drop, in every manner of dropping.
+    let others: Vec<Pool> = [OnDrop::Close, OnDrop::Stop, OnDrop::Detach]
+        .map(|on_drop| {
+            let pool = single("other", on_drop);
+            pool.submit(|| ()).unwrap().join().unwrap();
+            pool
+        })
+        .into();
+    // The parent's copies must stay as they are: the child gets a bitwise copy of the process, so it may consume
+    // its own. In the parent the closure comes back untouched, because `in_fork` runs it in the child only.
+    let child = Child {
+        pool,
+        others,
+        waiting,
+        cancelled,
+        ended,
+    };
+    let child = std::mem::ManuallyDrop::new(child);
+    let code = in_fork(|| {
+        // SAFETY: this is the child; its copy is read once.
+        let child = unsafe { std::ptr::read(&raw const *child) };
+        child.check()
+    });
+    let child = std::mem::ManuallyDrop::into_inner(child);
+    assert_eq!(
+        code,
+        Some(ALL_WELL),
+        "the number is that of the check that failed in the child"
+    );
+
+    // The parent goes on as if nothing had been.
+    drop(held);
+    assert_eq!(child.waiting.join().unwrap(), 1);
+    assert_eq!(child.cancelled.join().unwrap(), 3);
+    assert_eq!(child.ended.join().unwrap(), 7);
+    assert!(child.pool.close().terminated);
+    for pool in child.others {
+        assert!(pool.close().terminated);
+    }
+}
+
+#[test]
+fn fault_25_awaiting_a_parents_task_in_the_child_is_an_error() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = single("parent", OnDrop::Close);
+    let held = hold(&pool);
+    let mut awaited = pool.submit(|| 2).unwrap();
+    let code = in_fork(|| {
+        match Pin::new(&mut awaited).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Err(error)) if error.is_forked() => ALL_WELL,
+            Poll::Ready(_) => 31,
+            // Nobody is left who would ever wake it.
+            Poll::Pending => 32,
+        }
+    });
+    assert_eq!(code, Some(ALL_WELL), "31: another answer; 32: pending, for ever");
+    drop(held);
+    assert_eq!(awaited.join().unwrap(), 2);
+}
+
+/// Forks while other threads are in the middle of every verb: what they hold stays held in the child.
+#[test]
+fn fault_25_a_fork_in_the_middle_of_everything_hangs_nobody() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = Pool::fixed(2).unwrap();
+    // What is set up once per process is there before the first fork.
+    pool.submit(|| ()).unwrap().join().unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let users: Vec<_> = (0..2)
+        .map(|user| {
+            let (pool, over) = (pool.clone(), over.clone());
+            std::thread::spawn(move || {
+                while !over.load(SeqCst) {
+                    let tasks: Vec<_> = (0..200).map(|n| pool.submit(move || n).unwrap()).collect();
+                    if user == 0 {
+                        tasks.iter().for_each(|task| _ = task.cancel());
+                    }
+                    drop(tasks);
+                    let _ = pool.stats();
+                }
+            })
+        })
+        .collect();
+    for round in 0..40 {
+        let code = in_fork(|| {
+            if !matches!(pool.execute(|| ()), Err(refused) if matches!(refused.reason(), Reason::Forked)) {
+                return 21;
+            }
+            if pool.close().terminated || !pool.stop().is_empty() {
+                return 22;
+            }
+            new_pool_works(23)
+        });
+        if code != Some(ALL_WELL) {
+            over.store(true, SeqCst);
+            panic!("round {round}: {code:?} (none: the child hung)");
+        }
+    }
+    over.store(true, SeqCst);
+    for user in users {
+        user.join().unwrap();
+    }
+}

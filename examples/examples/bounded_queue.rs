@@ -1,0 +1,43 @@
+//! Bounded means bounded: a full pool refuses, says why, and gives the closure back.
+
+use punctual::{Pool, Queue, Reason};
+use std::sync::mpsc::channel;
+
+fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let pool = Pool::builder("small")
+        .core_threads(1)
+        .queue(Queue::bounded(2))
+        .build()?;
+
+    // Keep the only worker busy, then fill both places.
+    let (open, gate) = channel::<()>();
+    let (tell, told) = channel();
+    pool.execute(move || {
+        tell.send(()).expect("main waits for this");
+        gate.recv().ok();
+    })?;
+    told.recv()?;
+    pool.execute(|| ())?;
+    pool.execute(|| ())?;
+
+    let order = String::from("order 4711");
+    let refused = pool.submit(move || order.len()).unwrap_err();
+    assert!(refused.is_full());
+    assert!(matches!(
+        refused.reason(),
+        Reason::Full {
+            queued: 2,
+            capacity: 2,
+            threads: 1
+        }
+    ));
+    println!("{refused}");
+
+    // Nothing is lost: the closure, and the order inside it, are ours again. Run it here, keep it, or try later.
+    let task = refused.into_task();
+    drop(open);
+    assert!(pool.wait_idle(std::time::Duration::from_secs(60)));
+    assert_eq!(pool.submit(task)?.join()?, 10);
+    assert_eq!(pool.stats().rejected.full, 1);
+    Ok(())
+}
