@@ -369,7 +369,7 @@ impl<G> Room<G> {
     }
 
     /// What the pool's admission does, without a pool.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
         loop {
             let mut producers = self.producers();

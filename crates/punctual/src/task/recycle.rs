@@ -50,6 +50,7 @@ fn system(layout: Layout) -> NonNull<u8> {
 
 /// Somebody who can have the stock trimmed later.
 pub(crate) trait Janitor: Send + Sync {
+    #[cfg_attr(any(loom, shuttle, punctual_system_alloc), allow(dead_code))]
     /// Gets a sleeping worker up for a moment: before it sleeps again it looks at the stock. False: none sleeps.
     fn rouse(&self) -> bool;
 }
