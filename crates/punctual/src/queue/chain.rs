@@ -10,7 +10,7 @@
 use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
 use crate::task::Class;
 use crate::task::block::Entry;
-use crate::task::record::{self, MAX_WORDS, Payload, Slot};
+use crate::task::record::{self, Arrival, MAX_WORDS, Payload, Slot};
 use crate::time::{Clock, Tick};
 use std::ptr::NonNull;
 
@@ -41,14 +41,6 @@ pub(super) struct Head {
 unsafe impl Send for Tail {}
 // SAFETY: as above.
 unsafe impl Send for Head {}
-
-/// What [`Head::take`] learnt about the record's arrival.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
-    pub(crate) tick: Tick,
-    /// How many records this one speaks for.
-    pub(crate) weight: u64,
-}
 
 impl Tail {
     pub(super) fn new(segment: Owned) -> Self {
@@ -199,9 +191,9 @@ impl Head {
         tail.swap(self);
     }
 
-    /// Moves the record at the head into the slot. Only when not dry.
+    /// Moves the record at the head into the slot, with its arrival if that was noted. Only when not dry.
     #[inline]
-    pub(super) fn take(&mut self, slot: &mut Slot, number: u64) -> Option<Arrival> {
+    pub(super) fn take(&mut self, slot: &mut Slot, number: u64) {
         debug_assert!(self.left > 0);
         // SAFETY: `left` records lie ahead: `offset` is at one of them, or at the end of a segment that has a next.
         // The record's words are forgotten by moving `offset` past them.
@@ -219,18 +211,16 @@ impl Head {
                 && let Some(tick) = segment.noted(number)
             {
                 self.arrived = tick;
-                return Some(Arrival {
+                slot.arrival = Some(Arrival {
                     tick,
                     weight: SAMPLE_EVERY,
                 });
-            }
-            if opens && segment.opened != 0 {
-                return Some(Arrival {
+            } else if opens && segment.opened != 0 {
+                slot.arrival = Some(Arrival {
                     tick: segment.opened,
                     weight: 1,
                 });
             }
-            None
         }
     }
 

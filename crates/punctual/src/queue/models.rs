@@ -22,7 +22,7 @@ fn push(room: &Room<()>, ran: &Arc<Log>, number: usize) -> Result<(), Refusal> {
 fn run_all(room: &Room<()>) -> usize {
     let mut slot = Slot::empty();
     let mut count = 0;
-    while room.pop(&mut slot).is_some() {
+    while room.pop(&mut slot) {
         slot.run();
         count += 1;
     }
@@ -101,7 +101,7 @@ fn permits_are_never_overdrawn() {
         });
         let first = push(&room, &ran, 0);
         let mut slot = Slot::empty();
-        let popped = room.pop(&mut slot).is_some();
+        let popped = room.pop(&mut slot);
         if popped {
             slot.run();
         }

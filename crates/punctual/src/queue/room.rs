@@ -14,7 +14,6 @@
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
 use super::Capacity;
-pub(crate) use super::chain::Arrival;
 use super::chain::{Head, Swept, Tail};
 use super::segment::Owned;
 use crate::sync::atomic::AtomicU64;
@@ -51,6 +50,8 @@ pub(crate) struct Producers<G> {
     /// Permits that came back, when last looked at; never more than the truth.
     returned: u64,
     capacity: Capacity,
+    /// The capacity as a number to compare with.
+    limit: u64,
     /// Permits of submissions that are starting a worker before they publish.
     reserved: u64,
     closed: bool,
@@ -118,7 +119,7 @@ impl<G> Producers<G> {
         if self.closed {
             return Err(Refusal::Closed);
         }
-        if self.pushed - self.returned + self.reserved < self.capacity.limit() {
+        if self.pushed - self.returned + self.reserved < self.limit {
             return Ok(());
         }
         self.returned = room.permits_back();
@@ -168,6 +169,7 @@ impl<G> Room<G> {
                 pushed: 0,
                 returned: 0,
                 capacity,
+                limit: capacity.limit(),
                 reserved: 0,
                 closed: false,
                 gate,
@@ -222,20 +224,20 @@ impl<G> Room<G> {
         self.cancelled.load(Acquire) + self.returned.load(Acquire)
     }
 
-    /// Moves the oldest waiting record into the slot, claimed. `None`: nothing waits.
+    /// Moves the oldest waiting record into the slot, claimed. False: nothing waits.
     #[inline]
-    pub(crate) fn pop(&self, slot: &mut Slot) -> Option<Option<Arrival>> {
+    pub(crate) fn pop(&self, slot: &mut Slot) -> bool {
         loop {
             let mut consumers = self.consumers.lock();
             if consumers.head.is_dry() {
                 // Without the tail's lock first: a consumer that finds nothing must not slow the producers down.
                 if self.pushed.load(Acquire) == consumers.popped {
-                    return None;
+                    return false;
                 }
                 consumers.head.refill(&mut self.producers.lock().tail);
             }
             let number = consumers.popped;
-            let arrival = consumers.head.take(slot, number);
+            consumers.head.take(slot, number);
             // Under the lock: the order of claims is the order of the log, and the permit comes back once.
             let lost = slot
                 .peek_entry()
@@ -249,7 +251,7 @@ impl<G> Room<G> {
                 self.spare(finished);
             }
             if !lost {
-                return Some(arrival);
+                return true;
             }
             if let Some(entry) = slot.take_entry() {
                 entry.let_go();
@@ -422,7 +424,7 @@ impl Iterator for Drained {
         let chain = self.chains.iter_mut().find(|chain| !chain.is_dry())?;
         let mut slot = Slot::empty();
         // Arrivals do not matter any more: a number that is never a sample's.
-        let _ = chain.take(&mut slot, 1);
+        chain.take(&mut slot, 1);
         drop(chain.take_finished());
         Some(slot)
     }

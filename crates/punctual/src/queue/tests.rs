@@ -123,7 +123,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                     assert!(model.is_empty());
                 }
                 _ => {
-                    let popped = room.pop(&mut slot).is_some();
+                    let popped = room.pop(&mut slot);
                     assert_eq!(popped, !model.is_empty(), "seed {seed}, step {number}");
                     if let Some((number, _)) = model.pop_front() {
                         run(&mut slot);
@@ -134,7 +134,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
             let (tally, ()) = room.tally(|| ());
             assert_eq!(tally.waiting(), model.len() as u64, "seed {seed}, step {number}");
         }
-        while room.pop(&mut slot).is_some() {
+        while room.pop(&mut slot) {
             run(&mut slot);
             expected.push(model.pop_front().unwrap().0);
         }
@@ -161,9 +161,9 @@ fn dead_entries_ask_for_a_sweep_at_their_bound() {
     room.sweep();
     assert!(!room.is_empty(), "the closure is still there");
     let mut slot = Slot::empty();
-    assert!(room.pop(&mut slot).is_some());
+    assert!(room.pop(&mut slot));
     slot.run();
-    assert!(room.pop(&mut slot).is_none());
+    assert!(!room.pop(&mut slot));
 }
 
 #[test]

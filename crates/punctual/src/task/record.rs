@@ -12,6 +12,7 @@
 
 use super::Class;
 use super::block::Entry;
+use crate::time::Tick;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -140,10 +141,20 @@ pub(crate) unsafe fn read_header(word: u64) -> (Class, &'static Table) {
     (Class((word >> 48) as u16), table)
 }
 
+/// When a record came into the queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) tick: Tick,
+    /// How many records this one speaks for.
+    pub(crate) weight: u64,
+}
+
 /// One record, moved out of the queue.
 #[derive(Debug)]
 pub(crate) struct Slot {
     table: Option<&'static Table>,
+    /// Of the record taken last, if it was noted; whoever reads it takes it.
+    pub(crate) arrival: Option<Arrival>,
     class: Class,
     words: [MaybeUninit<u64>; MAX_WORDS],
 }
@@ -155,6 +166,7 @@ impl Slot {
     pub(crate) fn empty() -> Self {
         Slot {
             table: None,
+            arrival: None,
             class: Class::ROOT,
             words: [const { MaybeUninit::uninit() }; MAX_WORDS],
         }

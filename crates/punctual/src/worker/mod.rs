@@ -11,7 +11,6 @@ mod search;
 use crate::pool::State;
 use crate::pool::engine::Engine;
 use crate::pool::staff::Post;
-use crate::queue::room::Arrival;
 use crate::sync::{Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
@@ -51,8 +50,8 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
             next_timed: 0,
         };
         let mut slot = Slot::empty();
-        while let Some(arrival) = worker.next(&mut slot) {
-            worker.run(runner, &mut slot, arrival);
+        while worker.next(&mut slot) {
+            worker.run(&runner, &mut slot);
             if engine.is_forked() {
                 // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
                 // with it the process.
@@ -77,20 +76,18 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Finds the next task, sleeping if there is none; `None` when it is time to leave.
+    /// Finds the next task, sleeping if there is none; false when it is time to leave.
     #[inline]
-    fn next(&mut self, slot: &mut Slot) -> Option<Option<Arrival>> {
-        match search::search(self.engine, slot) {
-            Some(arrival) => Some(arrival),
-            None => self.next_when_dry(slot),
-        }
+    fn next(&mut self, slot: &mut Slot) -> bool {
+        search::search(self.engine, slot) || self.next_when_dry(slot)
     }
 
-    fn next_when_dry(&mut self, slot: &mut Slot) -> Option<Option<Arrival>> {
+    #[inline(never)]
+    fn next_when_dry(&mut self, slot: &mut Slot) -> bool {
         let engine = self.engine;
         let mut searching = None;
         loop {
-            if let Some(arrival) = search::search(engine, slot) {
+            if search::search(engine, slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
                 // there is more (step 3 of the essay).
                 if let Some(searching) = searching
@@ -99,7 +96,7 @@ impl Worker<'_> {
                 {
                     engine.idle.notify();
                 }
-                return Some(arrival);
+                return true;
             }
             if engine.state() >= State::Shutdown && engine.room.is_closed_and_empty() {
                 if let Some(searching) = searching {
@@ -107,7 +104,7 @@ impl Worker<'_> {
                     let _ = engine.idle.found(searching);
                 }
                 engine.tell_idle_watchers();
-                return None;
+                return false;
             }
             if searching.is_none() {
                 searching = engine.idle.search();
@@ -156,18 +153,18 @@ impl Worker<'_> {
     }
 
     #[inline]
-    fn run(&mut self, runner: Runner<'_>, slot: &mut Slot, arrival: Option<Arrival>) {
+    fn run(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
         let count = self.since_rest;
         self.since_rest += 1;
-        if count != self.next_timed && arrival.is_none() && !runner.watched {
+        if count != self.next_timed && slot.arrival.is_none() && !runner.watched {
             runner.run(slot);
         } else {
-            self.run_observed(runner, slot, arrival, count);
+            self.run_observed(runner, slot, count);
         }
     }
 
     #[cold]
-    fn run_observed(&mut self, runner: Runner<'_>, slot: &mut Slot, arrival: Option<Arrival>, count: u64) {
+    fn run_observed(&mut self, runner: &Runner<'_>, slot: &mut Slot, count: u64) {
         let timed = count == self.next_timed;
         // A timed task stands for those up to the next timed one, so the weights add up to the number of tasks.
         let weight = count.clamp(1, TIME_EVERY);
@@ -176,7 +173,7 @@ impl Worker<'_> {
         }
         let engine = self.engine;
         let begin = engine.clock.tick();
-        if let Some(arrival) = arrival {
+        if let Some(arrival) = slot.arrival.take() {
             engine
                 .observed
                 .wait

@@ -41,7 +41,7 @@ impl Site {
         let mut slot = Slot::empty();
         let mut searching = self.idle.search();
         loop {
-            if self.room.pop(&mut slot).is_some() {
+            if self.room.pop(&mut slot) {
                 slot.run();
                 if let Some(searching) = searching
                     && self.idle.found(searching)

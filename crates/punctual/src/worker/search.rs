@@ -5,11 +5,10 @@
 //! has the shared queue.
 
 use crate::pool::engine::Engine;
-use crate::queue::room::Arrival;
 use crate::task::record::Slot;
 
-/// Moves the next task into the slot; `None`: nothing anywhere.
+/// Moves the next task into the slot; false: nothing anywhere.
 #[inline]
-pub(super) fn search(engine: &Engine, slot: &mut Slot) -> Option<Option<Arrival>> {
+pub(super) fn search(engine: &Engine, slot: &mut Slot) -> bool {
     engine.room.pop(slot)
 }
