@@ -39,13 +39,16 @@ impl Engine {
         let stamp = self.idle.read().searchers() == 0;
         loop {
             let mut producers = self.room.producers();
-            if let Err(refusal) = producers.check(&self.room) {
-                drop(producers);
-                return Err(self.refuse(payload, refusal));
-            }
-            if producers.gate.is_short() {
-                drop(producers);
-                return self.admit_with_worker(class, payload, stamp);
+            if !producers.is_open() {
+                if let Err(refusal) = producers.check(&self.room) {
+                    drop(producers);
+                    return Err(self.refuse(payload, refusal));
+                }
+                if producers.gate.is_short() {
+                    drop(producers);
+                    return self.admit_with_worker(class, payload, stamp);
+                }
+                producers.open();
             }
             match producers.push(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => break,
@@ -67,10 +70,8 @@ impl Engine {
             // The first goes the usual way: it finds out whether a worker must be started, and wakes one.
             self.admit(class, first)?;
             let mut producers = self.room.producers();
-            while !payloads.as_slice().is_empty()
-                && !producers.gate.is_short()
-                && producers.check(&self.room).is_ok()
-            {
+            // What needs a look goes the usual way, in the next round.
+            while !payloads.as_slice().is_empty() && producers.is_open() {
                 let Some(payload) = payloads.next() else { break };
                 if let Err(payload) = producers.push(&self.room, class, payload, false, &self.clock) {
                     drop(producers);
@@ -144,6 +145,7 @@ impl Engine {
                 let started = self.start_worker();
                 let mut producers = self.room.producers();
                 producers.gate.starting -= 1;
+                producers.shut();
                 if !started {
                     producers.gate.workers -= 1;
                     let _ = self.run_state.leave();

@@ -128,7 +128,11 @@ impl Engine {
     /// A worker's last act: nothing of it is counted or asked for after this.
     pub(crate) fn worker_leaves(&self, post: &Arc<Post>) {
         self.staff.lock().leave(post);
-        self.room.producers().gate.workers -= 1;
+        {
+            let mut producers = self.room.producers();
+            producers.gate.workers -= 1;
+            producers.shut();
+        }
         let _ = self.run_state.leave();
         self.clock.hint();
         self.try_terminate();

@@ -8,7 +8,8 @@
 //! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`: tasks that ended
 //! without being taken, together *removed*. A permit is held from the push until the task is taken or removed, so
 //! `waiting = pushed - taken - removed`, and each permit comes back exactly once. The producers keep a stale copy of what
-//! came back and look again only when it says "full": in the common case they read nothing that consumers write.
+//! came back and look again only when that is used up: in the common case they compare two numbers of their own and read
+//! nothing that consumers write.
 //!
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
@@ -50,8 +51,9 @@ pub(crate) struct Producers<G> {
     /// Permits that came back, when last looked at; never more than the truth.
     returned: u64,
     capacity: Capacity,
-    /// The capacity as a number to compare with.
-    limit: u64,
+    /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
+    /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
+    open_until: u64,
     /// Permits of submissions that are starting a worker before they publish.
     reserved: u64,
     closed: bool,
@@ -111,16 +113,29 @@ impl<G> Producers<G> {
 
     pub(crate) fn close(&mut self) {
         self.closed = true;
+        self.shut();
+    }
+
+    /// Whether a record may be written without a [`Producers::check`].
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.pushed < self.open_until
+    }
+
+    /// Makes the next submission look: something changed, here or in the gate.
+    pub(crate) fn shut(&mut self) {
+        self.open_until = 0;
+    }
+
+    /// After a check that let one in, and a gate that has nothing against it: as many more need not look.
+    pub(crate) fn open(&mut self) {
+        self.open_until = (self.returned.saturating_add(self.capacity.limit())).saturating_sub(self.reserved);
     }
 
     /// Decides whether one more task may come in.
-    #[inline]
     pub(crate) fn check(&mut self, room: &Room<G>) -> Result<(), Refusal> {
         if self.closed {
             return Err(Refusal::Closed);
-        }
-        if self.pushed - self.returned + self.reserved < self.limit {
-            return Ok(());
         }
         self.returned = room.permits_back();
         let held = self.pushed - self.returned + self.reserved;
@@ -154,10 +169,12 @@ impl<G> Producers<G> {
     /// Holds a permit for a submission that must leave the lock before it can publish.
     pub(crate) fn reserve(&mut self) {
         self.reserved += 1;
+        self.shut();
     }
 
     pub(crate) fn unreserve(&mut self) {
         self.reserved -= 1;
+        self.shut();
     }
 }
 
@@ -169,7 +186,7 @@ impl<G> Room<G> {
                 pushed: 0,
                 returned: 0,
                 capacity,
-                limit: capacity.limit(),
+                open_until: 0,
                 reserved: 0,
                 closed: false,
                 gate,
@@ -243,7 +260,9 @@ impl<G> Room<G> {
                 .peek_entry()
                 .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
             consumers.popped += 1;
-            consumers.taken += u64::from(!lost);
+            if !lost {
+                consumers.taken += 1;
+            }
             self.popped.publish(&consumers);
             let finished = consumers.head.take_finished();
             drop(consumers);
@@ -375,7 +394,10 @@ impl<G> Room<G> {
     pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
         loop {
             let mut producers = self.producers();
-            producers.check(self)?;
+            if !producers.is_open() {
+                producers.check(self)?;
+                producers.open();
+            }
             match producers.push(self, Class::ROOT, payload, true, &Clock::system()) {
                 Ok(()) => return Ok(()),
                 Err(back) => payload = back,

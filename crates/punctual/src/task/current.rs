@@ -30,6 +30,8 @@ pub(crate) struct Frame<'a> {
     token: RefCell<Option<Token>>,
     /// Of a closure, made when asked for; a block's is in its side record.
     id: Cell<Option<u64>>,
+    /// Whether the running task asked for its token or its number; most never do.
+    asked: Cell<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -58,6 +60,7 @@ impl<'a> Frame<'a> {
             task: Cell::new(Running::Nothing),
             token: RefCell::new(None),
             id: Cell::new(None),
+            asked: Cell::new(false),
         }
     }
 
@@ -87,15 +90,15 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) fn end(&self) {
         self.task.set(Running::Nothing);
-        self.id.set(None);
-        // Most tasks never ask for their token.
-        if self.token.borrow().is_some() {
-            self.forget_token();
+        if self.asked.get() {
+            self.forget();
         }
     }
 
     #[cold]
-    fn forget_token(&self) {
+    fn forget(&self) {
+        self.asked.set(false);
+        self.id.set(None);
         let mine = self.token.borrow_mut().take();
         let visible = self.visible_token.lock().take();
         // Outside the lock: the last owner of a token drops wakers.
@@ -116,6 +119,7 @@ impl<'a> Frame<'a> {
             return token.clone();
         }
         let token = self.block().map_or_else(Token::new, Header::token);
+        self.asked.set(true);
         *self.token.borrow_mut() = Some(token.clone());
         *self.visible_token.lock() = Some(token.clone());
         // After the section above: a pool that stops looks into the cell after it has raised its state, so either
@@ -137,6 +141,7 @@ impl<'a> Frame<'a> {
         };
         let id = self.id.get().unwrap_or_else(|| {
             let id = next_id();
+            self.asked.set(true);
             self.id.set(Some(id));
             id
         });
