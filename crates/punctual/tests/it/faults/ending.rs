@@ -117,10 +117,10 @@ fn end_at(place: Place, on_drop: OnDrop) {
         .unwrap();
     let ran = Arc::new(AtomicUsize::new(0));
     let mine = ran.clone();
-    let in_drop = InDrop(last.clone());
+    // Made only where it is used: dropping one waits for the owner.
+    let in_drop = || InDrop(last.clone());
     match place {
         Place::Task | Place::BeforeHook | Place::AfterHook | Place::ThreadStart => {
-            std::mem::forget(in_drop);
             let body = at(Place::Task);
             pool.execute(move || {
                 body();
@@ -130,25 +130,25 @@ fn end_at(place: Place, on_drop: OnDrop) {
             last.hand_over(pool);
         }
         Place::TaskWithHandle => {
+            let in_drop = in_drop();
             let task = pool.submit(move || in_drop.0.drop_here()).unwrap();
             last.hand_over(pool);
             task.join().unwrap();
             mine.fetch_add(1, SeqCst);
         }
         Place::FailureSink => {
-            std::mem::forget(in_drop);
             pool.execute(|| quiet_panic("for the sink")).unwrap();
             mine.fetch_add(1, SeqCst);
             last.hand_over(pool);
         }
         Place::ThreadStop | Place::TerminatedHook => {
-            std::mem::forget(in_drop);
             pool.execute(move || _ = mine.fetch_add(1, SeqCst)).unwrap();
             // They run when the pool ends, so it must have been told to.
             pool.shutdown();
             last.hand_over(pool);
         }
         Place::WakerOnWorker => {
+            let in_drop = in_drop();
             let held = [hold(&pool), hold(&pool)];
             let mut task = pool.submit(move || mine.fetch_add(1, SeqCst)).unwrap();
             assert!(poll_once(&mut task, &Waker::from(Arc::new(in_drop))).is_pending());
@@ -157,6 +157,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             task.wait();
         }
         Place::WakerOnCanceller => {
+            let in_drop = in_drop();
             let held = [hold(&pool), hold(&pool)];
             let mut task = pool.submit(|| ()).unwrap();
             assert!(poll_once(&mut task, &Waker::from(Arc::new(in_drop))).is_pending());
@@ -167,6 +168,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             task.cancel();
         }
         Place::CaptureOnWorker => {
+            let in_drop = in_drop();
             pool.execute(move || {
                 mine.fetch_add(1, SeqCst);
                 drop(in_drop);
@@ -175,6 +177,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             last.hand_over(pool);
         }
         Place::CaptureOnCanceller => {
+            let in_drop = in_drop();
             let held = [hold(&pool), hold(&pool)];
             let task = pool.submit(move || drop(in_drop)).unwrap();
             last.hand_over(pool);
@@ -188,6 +191,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             ran.store(1, SeqCst);
         }
         Place::CaptureOfUnrun => {
+            let in_drop = in_drop();
             let held = [hold(&pool), hold(&pool)];
             pool.execute(move || drop(in_drop)).unwrap();
             let unrun = pool.stop();
@@ -198,6 +202,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             ran.store(1, SeqCst);
         }
         Place::Result => {
+            let in_drop = in_drop();
             let task = pool.submit(move || in_drop).unwrap();
             mine.fetch_add(1, SeqCst);
             task.wait();
@@ -205,6 +210,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             drop(task);
         }
         Place::WorkerLocal => {
+            let in_drop = in_drop();
             pool.execute(move || {
                 LOCAL.with(|local| *local.borrow_mut() = Some(in_drop));
                 mine.fetch_add(1, SeqCst);
@@ -214,6 +220,7 @@ fn end_at(place: Place, on_drop: OnDrop) {
             last.hand_over(pool);
         }
         Place::ForeignLocal => {
+            let in_drop = in_drop();
             pool.submit(move || mine.fetch_add(1, SeqCst))
                 .unwrap()
                 .join()
