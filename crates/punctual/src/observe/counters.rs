@@ -10,19 +10,24 @@ use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// One worker's counts.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    /// Tasks that were counted as finished.
     finished: AtomicU64,
     panicked: AtomicU64,
     /// Tasks whose handle said "cancelled" while they ran.
     signalled: AtomicU64,
+    /// Tasks counted as finished that turned out to have been signalled in the same moment. Kept apart, so that what has
+    /// ended never becomes less.
+    mistaken: AtomicU64,
     parks: AtomicU64,
 }
 
 /// Sums of [`Counters`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    pub(crate) finished: u64,
+    finished: u64,
     pub(crate) panicked: u64,
-    pub(crate) signalled: u64,
+    signalled: u64,
+    mistaken: u64,
     pub(crate) parks: u64,
 }
 
@@ -32,6 +37,7 @@ impl Counters {
             finished: AtomicU64::new(0),
             panicked: AtomicU64::new(0),
             signalled: AtomicU64::new(0),
+            mistaken: AtomicU64::new(0),
             parks: AtomicU64::new(0),
         }
     }
@@ -44,8 +50,7 @@ impl Counters {
     }
     /// A task that was counted as finished turned out to have been signalled in the same moment.
     pub(crate) fn finish_was_signal(&self) {
-        self.finished.store(self.finished.load(Relaxed) - 1, Release);
-        self.signal();
+        bump(&self.mistaken);
     }
     pub(crate) fn panic(&self) {
         bump(&self.panicked);
@@ -59,7 +64,8 @@ impl Counters {
 
     pub(crate) fn read(&self) -> Totals {
         Totals {
-            // First, and Acquire: a task that moves from finished to signalled is never read as both.
+            // First, and Acquire: whoever is read here was counted as finished before.
+            mistaken: self.mistaken.load(Acquire),
             signalled: self.signalled.load(Acquire),
             panicked: self.panicked.load(Acquire),
             finished: self.finished.load(Acquire),
@@ -72,6 +78,16 @@ impl Totals {
     /// Tasks whose body has ended, whatever way.
     pub(crate) fn ended(&self) -> u64 {
         self.finished + self.panicked + self.signalled
+    }
+
+    /// Tasks that returned and were not cancelled meanwhile.
+    pub(crate) fn finished(&self) -> u64 {
+        self.finished - self.mistaken
+    }
+
+    /// Tasks that were cancelled while they ran.
+    pub(crate) fn signalled(&self) -> u64 {
+        self.signalled + self.mistaken
     }
 }
 
@@ -86,6 +102,7 @@ impl std::ops::AddAssign for Totals {
         self.finished += other.finished;
         self.panicked += other.panicked;
         self.signalled += other.signalled;
+        self.mistaken += other.mistaken;
         self.parks += other.parks;
     }
 }
