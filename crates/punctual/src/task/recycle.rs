@@ -56,7 +56,7 @@ pub(crate) trait Janitor: Send + Sync {
 }
 
 pub(crate) use imp::register;
-pub(crate) use imp::{excess, trim};
+pub(crate) use imp::{excess, look_away, trim};
 #[cfg(all(unix, not(any(loom, shuttle))))]
 pub(crate) use imp::{hold_for_fork, let_go_after_fork};
 
@@ -77,6 +77,7 @@ mod imp {
         None
     }
     pub(crate) fn trim() {}
+    pub(crate) fn look_away() {}
     pub(crate) fn register(_: Weak<dyn Janitor>) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
@@ -509,15 +510,21 @@ mod imp {
     /// The caller takes it upon itself to come back.
     pub(crate) fn excess() -> Option<u64> {
         if EXCESS.iter().all(|excess| excess.load(Relaxed) == 0) {
+            look_away();
             return None;
         }
         IN_VIEW.store(true, Relaxed);
         Some(TURNOVER.load(Relaxed))
     }
 
+    /// Whoever had the excess in view has something else to do, or leaves: the next excess must rouse somebody.
+    pub(crate) fn look_away() {
+        IN_VIEW.store(false, Relaxed);
+    }
+
     /// Gives what a burst left behind back to the system's allocator.
     pub(crate) fn trim() {
-        IN_VIEW.store(false, Relaxed);
+        look_away();
         let Some(_alone) = TRIMMING.try_lock() else { return };
         (0..SIZES.len()).for_each(trim_class);
     }

@@ -103,6 +103,7 @@ impl Worker<'_> {
                     // Everybody was woken when the room closed: nobody depends on this searcher.
                     let _ = engine.idle.found(searching);
                 }
+                recycle::look_away();
                 engine.tell_idle_watchers();
                 return false;
             }
@@ -142,6 +143,7 @@ impl Worker<'_> {
             deadline: excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER)),
         };
         if engine.clock.wait(&wait, Place::Parked) == Waked::Ready {
+            recycle::look_away();
             return engine.idle.called(bed, asleep);
         }
         let searching = engine.idle.rise(bed, asleep);
