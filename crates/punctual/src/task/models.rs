@@ -191,14 +191,20 @@ fn unread_failure_is_told_once() {
 fn signal_meets_a_token_being_made() {
     model(3, || {
         let home = Books::new();
-        let (entry, handle) = entry(&home, move || crate::task::current().unwrap().token());
+        let seen = Arc::new(std::sync::Mutex::new(None));
+        let made = seen.clone();
+        let (entry, handle) = entry(&home, move || {
+            let token = crate::task::current().unwrap().token();
+            *made.lock().unwrap() = Some(token);
+        });
         let watcher = handle.task_ref();
         let worker = thread::spawn(move || work(&home, entry, Hooks::default()));
         let cancel = watcher.cancel();
         worker.join().unwrap();
-        // The token was dropped with the result; what the model looks for is a signal that found no token while the
-        // token's maker saw no signal. Both sides leave their mark in the state.
+        // Either the canceller found the token, or its maker saw the signal: a token that stays quiet was missed by both.
         if cancel == Cancel::Signalled {
+            let token = seen.lock().unwrap().take().expect("a signalled task ran");
+            assert!(token.is_cancelled());
             assert!(handle.join().unwrap_err().is_cancelled());
         }
     });
