@@ -192,6 +192,49 @@ impl<F> fmt::Display for Rejected<F> {
 
 impl<F> std::error::Error for Rejected<F> {}
 
+/// Why none of the tasks of [`Executor::any`](crate::Executor::any) gave a value.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum AnyError<E> {
+    /// There were none.
+    Empty,
+    /// All failed; this is the error of the last one to do so.
+    AllFailed(E),
+    /// All failed, and the last one did so without an error of its own: it panicked or was cancelled; or the calling task
+    /// was asked to stop.
+    Join(JoinError),
+    /// The limit passed.
+    Timeout,
+    /// The pool has been shut down.
+    ShutDown,
+}
+
+impl<E: fmt::Debug> fmt::Display for AnyError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnyError::Empty => f.write_str("no task was given; `any` needs at least one"),
+            AnyError::AllFailed(error) => write!(f, "every task failed, the last one with {error:?}"),
+            AnyError::Join(error) => write!(f, "every task failed; of the last one: {error}"),
+            AnyError::Timeout => f.write_str("no task succeeded within the limit; the others were cancelled"),
+            AnyError::ShutDown => f.write_str("the pool has been shut down and accepts no more tasks"),
+        }
+    }
+}
+
+impl<E: fmt::Debug> std::error::Error for AnyError<E> {}
+
+/// The limit of a wait passed before anything happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout;
+
+impl fmt::Display for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing happened within the limit")
+    }
+}
+
+impl std::error::Error for Timeout {}
+
 /// Why a join gave no value.
 ///
 /// ```
@@ -210,6 +253,8 @@ enum Kind {
     Panicked(SyncBox),
     Cancelled,
     Returned,
+    Evicted,
+    Rejected,
     Timeout,
     Taken,
     WouldDeadlock,
@@ -242,6 +287,14 @@ impl JoinError {
         JoinError { kind: Kind::Returned }
     }
     #[cold]
+    pub(crate) fn evicted() -> Self {
+        JoinError { kind: Kind::Evicted }
+    }
+    #[cold]
+    pub(crate) fn rejected() -> Self {
+        JoinError { kind: Kind::Rejected }
+    }
+    #[cold]
     pub(crate) fn timeout() -> Self {
         JoinError { kind: Kind::Timeout }
     }
@@ -272,6 +325,18 @@ impl JoinError {
         matches!(self.kind, Kind::Cancelled | Kind::Returned)
     }
 
+    /// The pool was full, and its policy dropped the task, or dropped it later for another.
+    #[must_use]
+    pub fn is_rejected(&self) -> bool {
+        matches!(self.kind, Kind::Rejected | Kind::Evicted)
+    }
+
+    /// The task was thrown out of a full queue for another.
+    #[must_use]
+    pub fn is_evicted(&self) -> bool {
+        matches!(self.kind, Kind::Evicted)
+    }
+
     /// The task panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
@@ -290,7 +355,8 @@ impl JoinError {
         matches!(self.kind, Kind::Taken)
     }
 
-    /// The wait could never have ended: a task joined itself.
+    /// The wait could never have ended: a task joined itself, or tasks that wait for each other, or a task that nobody is
+    /// left to run.
     #[must_use]
     pub fn is_would_deadlock(&self) -> bool {
         matches!(self.kind, Kind::WouldDeadlock)
@@ -327,9 +393,16 @@ impl fmt::Display for JoinError {
             Kind::Returned => {
                 f.write_str("the task was taken out of the queue by stop or drain and did not run")
             }
+            Kind::Evicted => {
+                f.write_str("the task was thrown out of the full queue for another one and did not run")
+            }
+            Kind::Rejected => f.write_str("the task was dropped because the queue was full, and did not run"),
             Kind::Timeout => f.write_str("the task did not end within the limit; its handle is still good"),
             Kind::Taken => f.write_str("the task's value was taken before"),
-            Kind::WouldDeadlock => f.write_str("the wait could never end: the task waits for itself"),
+            Kind::WouldDeadlock => f.write_str(
+                "the wait could never end: every task it depends on waits too, in the end for this one or for a free \
+                 worker; join outside the pool, or give it more threads or spare_threads",
+            ),
             Kind::Interrupted => f.write_str("the joining task was asked to stop while it waited"),
             Kind::Forked => f.write_str(
                 "the task runs in the process this one was forked from, and cannot be waited for here",

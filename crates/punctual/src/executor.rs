@@ -5,18 +5,22 @@
 
 #![allow(unsafe_code)]
 
-use crate::Rejected;
 use crate::handle::TaskHandle;
-use crate::pool::admit::Refused;
+use crate::pool::admit::{Published, Refused};
 use crate::pool::engine::Engine;
+use crate::pool::line::Grant;
 use crate::pool::owner::Owner;
+use crate::pool::reject::Patience;
 use crate::sync::{Arc, Weak};
 use crate::task::block::{Entry, Options};
-use crate::task::record::{Boxed, Inline, fits_inline};
+use crate::task::record::{Boxed, Inline, Payload, fits_inline};
 use crate::task::{Class, Token, here};
+use crate::{Reason, Rejected};
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+use std::future::Future;
+use std::time::Duration;
 
 /// A place to run work. Clones share it, and each keeps the pool open.
 ///
@@ -58,22 +62,24 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
+        if self.engine.is_special() {
+            return self.execute_with(Options::default(), f);
+        }
         if const { fits_inline::<F>() } {
-            let admitted = self.engine.admit(Class::ROOT, Inline::new(f));
-            admitted
+            self.admit(Inline::new(f))
                 .map(drop)
                 .map_err(|refused| rejected(refused, Inline::into_inner))
         } else {
             // Boxed before anything is locked.
-            let admitted = self.engine.admit(Class::ROOT, Boxed(Box::new(f)));
-            admitted
+            self.admit(Boxed(Box::new(f)))
                 .map(drop)
                 .map_err(|refused| rejected(refused, |boxed| *boxed.0))
         }
     }
 
-    /// Runs all of them, in order. Accepts the prefix that fits, many under one lock, and gives the rest back, for which
-    /// the iterator is run to its end. `Ok`: how many there were.
+    /// Runs all of them, in order. Accepts the prefix that fits, many under one lock; for each of the others it asks the
+    /// pool's policy. What is refused comes back, with all that follows, for which the iterator is run to its end. `Ok`:
+    /// how many there were.
     pub fn execute_all<F, I>(&self, jobs: I) -> Result<usize, Rejected<Vec<F>>>
     where
         I: IntoIterator<Item = F>,
@@ -93,8 +99,9 @@ impl Executor {
                     rest.extend(jobs);
                     rest
                 });
-                self.engine
-                    .count_refused(refused.reason(), refused.task().len() - 1);
+                // The first was counted where it was refused.
+                let others = refused.task().len() - 1;
+                self.engine.count_refused(refused.reason(), others);
                 return Err(refused);
             }
         }
@@ -104,21 +111,43 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        if const { fits_inline::<F>() } {
-            let mut payloads = piece.into_iter().map(Inline::new).collect::<Vec<_>>().into_iter();
-            self.engine
-                .admit_many(Class::ROOT, &mut payloads)
-                .map_err(|refused| rejected(refused, |first| rest_of(first, payloads, Inline::into_inner)))
+        if self.engine.is_special() {
+            let mut piece = piece.into_iter();
+            while let Some(f) = piece.next() {
+                self.execute_with(Options::default(), f).map_err(|refused| {
+                    refused.map(|first| std::iter::once(first).chain(piece.by_ref()).collect())
+                })?;
+            }
+            Ok(())
+        } else if const { fits_inline::<F>() } {
+            self.admit_piece(piece, Inline::new, Inline::into_inner)
         } else {
-            let mut payloads = piece
-                .into_iter()
-                .map(|f| Boxed(Box::new(f)))
-                .collect::<Vec<_>>()
-                .into_iter();
-            self.engine
-                .admit_many(Class::ROOT, &mut payloads)
-                .map_err(|refused| rejected(refused, |first| rest_of(first, payloads, |boxed| *boxed.0)))
+            self.admit_piece(piece, |f| Boxed(Box::new(f)), |boxed| *boxed.0)
         }
+    }
+
+    fn admit_piece<F, P: Payload>(
+        &self,
+        piece: Vec<F>,
+        wrap: impl FnMut(F) -> P,
+        mut unwrap: impl FnMut(P) -> F,
+    ) -> Result<(), Rejected<Vec<F>>> {
+        let mut payloads = piece.into_iter().map(wrap).collect::<Vec<_>>().into_iter();
+        loop {
+            let Err(refused) = self.engine.admit_many(Class::ROOT, &mut payloads) else {
+                return Ok(());
+            };
+            if let Err(refused) = self.engine.answer(Class::ROOT, refused, Patience::Policy) {
+                let rest = |first| std::iter::once(first).chain(payloads).map(&mut unwrap).collect();
+                return Err(rejected(refused, rest));
+            }
+        }
+    }
+
+    #[inline]
+    fn admit<P: Payload>(&self, payload: P) -> Result<bool, Refused<P>> {
+        self.engine
+            .admit_or_answer(Class::ROOT, payload, Patience::Policy)
     }
 
     /// Runs `f` some time soon; the handle gives its result.
@@ -128,7 +157,98 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.submit_with(Options::default(), f)
+        self.submit_with(Options::default(), Patience::Policy, f)
+    }
+
+    /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
+    /// `f` comes back. Those who wait are served in order.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let pool = punctual::Pool::builder("p").core_threads(1).queue(punctual::Queue::bounded(1)).build()?;
+    /// for _ in 0..100 {
+    ///     drop(pool.submit_timeout(Duration::from_secs(10), || 1 + 1)?); // never more than one waits
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn submit_timeout<F, T>(&self, limit: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.submit_with(Options::default(), Patience::Within(limit), f)
+    }
+
+    /// As [`Executor::submit`], as a future that waits for room instead of being refused. It does nothing until it is
+    /// polled; from then on it stands in line with those of [`Executor::submit_timeout`]. Dropping it gives the place up.
+    pub fn submit_async<F, T>(
+        &self,
+        f: F,
+    ) -> impl Future<Output = Result<TaskHandle<T>, Rejected<F>>> + Send + use<F, T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let executor = self.clone();
+        // Captured here, in the submitter's context; the future may be polled elsewhere.
+        let prepared = self.prepare(Options::default());
+        async move {
+            let mut options = match prepared {
+                Ok(options) => options,
+                Err(reason) => return Err(Rejected::new(f, reason)),
+            };
+            let mut f = f;
+            loop {
+                let grant = match executor.engine.wait_in_line().await {
+                    Ok(grant) => grant,
+                    Err(reason) => {
+                        executor.engine.count_refused(&reason, 1);
+                        return Err(Rejected::new(f, reason));
+                    }
+                };
+                match executor.submit_granted(options, grant, f) {
+                    Ok(handle) => return Ok(handle),
+                    Err((back, Some(reason), _)) => {
+                        executor.engine.count_refused(&reason, 1);
+                        return Err(Rejected::new(back, reason));
+                    }
+                    Err((back, None, again)) => (f, options) = (back, again),
+                }
+            }
+        }
+    }
+
+    /// Publishes a task with a permit that the line gave out. `Err` without a reason: look again.
+    #[allow(
+        clippy::result_large_err,
+        reason = "everything goes back to the one caller, a future that holds it anyway"
+    )]
+    fn submit_granted<F, T>(
+        &self,
+        options: Options,
+        grant: Grant,
+        f: F,
+    ) -> Result<TaskHandle<T>, (F, Option<Reason>, Options)>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let entry = self.entry(options, true, f);
+        let block = entry.pointer();
+        // SAFETY: as in `submit_with`.
+        let unmake = |entry: Entry| unsafe { entry.unmake::<F, T>() };
+        match self.engine.publish(Class::ROOT, entry, true, grant) {
+            // SAFETY: as in `submit_with`.
+            Published::Done(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
+            Published::Refused(refused) => {
+                let (f, options) = unmake(refused.payload);
+                Err((f, Some(refused.reason), options))
+            }
+            Published::Again(entry) => {
+                let (f, options) = unmake(entry);
+                Err((f, None, options))
+            }
+        }
     }
 
     /// A task with options: a name, a token.
@@ -149,18 +269,29 @@ impl Executor {
     }
 
     #[inline]
-    fn submit_with<F, T>(&self, options: Options, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    pub(crate) fn submit_with<F, T>(
+        &self,
+        mut options: Options,
+        patience: Patience,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if self.engine.is_special() {
+            options = match self.prepare(options) {
+                Ok(options) => options,
+                Err(reason) => return Err(Rejected::new(f, reason)),
+            };
+        }
         let entry = self.entry(options, true, f);
         let block = entry.pointer();
-        match self.engine.admit(Class::ROOT, entry) {
+        match self.engine.admit_or_answer(Class::ROOT, entry, patience) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
             Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
             // SAFETY: refused, so it was never published; the types are those it was made with.
-            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() })),
+            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }.0)),
         }
     }
 
@@ -170,16 +301,32 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let options = match self.prepare(options) {
+            Ok(options) => options,
+            Err(reason) => return Err(Rejected::new(f, reason)),
+        };
         let entry = self.entry(options, false, f);
-        let admitted = self.engine.admit(Class::ROOT, entry);
+        let admitted = self.engine.admit_or_answer(Class::ROOT, entry, Patience::Policy);
         // SAFETY: as in `submit_with`.
         admitted
             .map(drop)
-            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
+            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }.0))
+    }
+
+    /// What a submission needs beyond the common way: in a forked child it is refused; decorators capture their context.
+    #[cold]
+    pub(crate) fn prepare(&self, mut options: Options) -> Result<Options, Reason> {
+        if self.engine.is_forked() {
+            return Err(Reason::Forked);
+        }
+        if self.engine.is_special() {
+            options.contexts = Some(self.engine.hooks.decorators.capture());
+        }
+        Ok(options)
     }
 
     #[inline]
-    fn entry<F, T>(&self, mut options: Options, with_handle: bool, f: F) -> Entry
+    pub(crate) fn entry<F, T>(&self, mut options: Options, with_handle: bool, f: F) -> Entry
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -205,10 +352,6 @@ const PIECE: usize = 256;
 #[cold]
 fn rejected<P, F>(refused: Refused<P>, unwrap: impl FnOnce(P) -> F) -> Rejected<F> {
     Rejected::new(unwrap(refused.payload), refused.reason)
-}
-
-fn rest_of<P, F>(first: P, rest: std::vec::IntoIter<P>, mut unwrap: impl FnMut(P) -> F) -> Vec<F> {
-    std::iter::once(first).chain(rest).map(&mut unwrap).collect()
 }
 
 /// The whole pool in one line; never waits for a lock.
@@ -303,7 +446,7 @@ where
 {
     /// As [`Executor::submit`].
     pub fn submit(self) -> Result<TaskHandle<T>, Rejected<F>> {
-        self.to.submit_with(self.options, self.f)
+        self.to.submit_with(self.options, Patience::Policy, self.f)
     }
 
     /// As [`Executor::execute`]; what it returns is dropped.

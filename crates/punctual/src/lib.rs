@@ -97,11 +97,14 @@ mod worker;
 
 pub mod task;
 
-pub use error::{ConfigError, JoinError, Reason, Rejected};
+pub use error::{AnyError, ConfigError, JoinError, Reason, Rejected, Timeout};
 pub use executor::{Executor, TaskBuilder, WeakExecutor};
-pub use handle::{Cancel, Status, TaskHandle, TaskRef, Unrun};
-pub use observe::{Histogram, LevelStats, RejectCounts, Stats};
-pub use pool::{CloseReport, DEFAULT_QUEUE_CAPACITY, MAX_THREADS, OnDrop, Pool, PoolBuilder, Size, State};
+pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef, Unrun};
+pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts};
+pub use pool::{
+    Answer, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder, Refusal,
+    Reject, Size, State,
+};
 pub use queue::{Capacity, Queue};
 pub use task::{Outcome, Priority, TaskInfo};
 pub use time::{Clock, ManualClock};

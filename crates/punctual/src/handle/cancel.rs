@@ -11,7 +11,8 @@ use crate::pool::fork;
 use crate::task::block::Header;
 use crate::task::here;
 use crate::task::home::HomeRef;
-use crate::task::state::{Claim, End, Resolved, Signal};
+use crate::task::home::Removal;
+use crate::task::state::{Claim, End, Signal};
 use std::ptr::NonNull;
 
 /// What a cancel did.
@@ -69,15 +70,9 @@ pub(super) fn remove(pointer: NonNull<Header>) -> bool {
     let home = unsafe { HomeRef::own(block.home()) };
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
     // waits for every task that still counts.
-    home.remove(block.class, End::Cancelled);
-    // SAFETY: the claim is won, and this is the closure's end. Before anyone is told: when `cancel` returns, what the
-    // closure held is gone.
-    unsafe { Header::drop_closure(pointer) };
-    match block.state.resolve(End::Cancelled, false) {
-        // SAFETY: the caller holds a share.
-        Resolved::Fixed(after) => unsafe { Header::wake_waiters(pointer, after) },
-        Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
-    }
+    home.remove(block.class, Removal::Cancelled);
+    // SAFETY: the claim is won, this is the closure's end, and the caller holds a share.
+    unsafe { Header::end_unrun(pointer, End::Cancelled) };
     if home.is_told_of_ends() {
         home.tell_removed(&block.info());
     }

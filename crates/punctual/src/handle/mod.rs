@@ -2,15 +2,21 @@
 //!
 //! In: a block that was accepted. Out: [`TaskHandle`] (join, await, cancel, drop), [`TaskRef`] (all but the value),
 //! [`Unrun`] (a task that `stop` or `drain` took out). [`cancel`] is the one way to cancel, whoever asks; [`wait`] the
-//! one way to wait.
+//! one way to wait. Many at once: [`Group`] (in the order in which they end), [`many`] (all, any), [`Scope`] (closures
+//! that borrow).
 
 mod cancel;
+mod group;
+mod many;
+mod scope;
 mod task_handle;
 mod task_ref;
 mod unrun;
 mod wait;
 
 pub use cancel::Cancel;
+pub use group::Group;
+pub use scope::{Scope, ScopedHandle};
 pub use task_handle::TaskHandle;
 pub use task_ref::{Status, TaskRef};
 pub use unrun::Unrun;

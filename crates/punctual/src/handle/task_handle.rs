@@ -7,7 +7,7 @@
 
 use super::cancel::{Cancel, cancel};
 use super::task_ref::TaskRef;
-use super::wait::{Waited, wait};
+use super::wait::{Waited, wait, wait_uninterrupted};
 use crate::JoinError;
 use crate::pool::fork;
 use crate::task::block::{Header, free};
@@ -87,11 +87,13 @@ impl<T> TaskHandle<T> {
 
     /// Waits for the task and takes its value.
     ///
-    /// Mind the worker this is called on: a task that joins one which waits behind it in the queue of a pool with no
-    /// other free worker waits for ever. From inside another task the wait ends early, with [`JoinError::is_interrupted`], when that task is asked to
-    /// stop; a task that joins itself gets [`JoinError::is_would_deadlock`].
+    /// From inside a task of the same pool, a task that still waits in the queue is run right here; for one that runs, a
+    /// spare thread may stand in for this worker while it waits
+    /// ([`PoolBuilder::spare_threads`](crate::PoolBuilder::spare_threads)); where the wait could never end, the answer is
+    /// [`JoinError::is_would_deadlock`]. The wait ends early, with [`JoinError::is_interrupted`], when the task that
+    /// waits is asked to stop.
     pub fn join(self) -> Result<T, JoinError> {
-        match wait(self.block(), None, self.spins()) {
+        match wait(self.pointer(), None, self.spins()) {
             Waited::Resolved => self.take_and_leave(),
             waited => Err(error_of(waited)),
         }
@@ -100,21 +102,53 @@ impl<T> TaskHandle<T> {
     /// As [`TaskHandle::join`], for at most `limit` on the pool's clock. `Err` with [`JoinError::is_timeout`] leaves
     /// the handle usable; the value can be taken once, later calls say [`JoinError::is_taken`].
     pub fn join_timeout(&mut self, limit: Duration) -> Result<T, JoinError> {
-        match wait(self.block(), Some(limit), self.spins()) {
+        match wait(self.pointer(), Some(limit), self.spins()) {
             Waited::Resolved => self.take(),
             waited => Err(error_of(waited)),
         }
     }
 
-    /// Waits for the outcome without taking it; any number of threads may. From inside a task it returns early when
-    /// that task is asked to stop, and at once on itself.
+    /// Waits for the outcome without taking it; any number of threads may. From inside a task as [`TaskHandle::join`];
+    /// it returns early when that task is asked to stop, and where the wait could never end.
     pub fn wait(&self) {
-        wait(self.block(), None, self.spins());
+        wait(self.pointer(), None, self.spins());
     }
 
     /// As [`TaskHandle::wait`], for at most `limit`; says whether the outcome is there.
     pub fn wait_timeout(&self, limit: Duration) -> bool {
-        wait(self.block(), Some(limit), self.spins()) == Waited::Resolved
+        wait(self.pointer(), Some(limit), self.spins()) == Waited::Resolved
+    }
+
+    /// As [`TaskHandle::join`], and the handle stays.
+    pub(super) fn wait_and_take(&mut self) -> Result<T, JoinError> {
+        match wait(self.pointer(), None, self.spins()) {
+            Waited::Resolved => self.take(),
+            waited => Err(error_of(waited)),
+        }
+    }
+
+    /// As [`TaskHandle::join`], for a task whose end is near: the calling task's own token does not end the wait.
+    pub(super) fn join_uninterrupted(mut self) -> Result<T, JoinError> {
+        wait_uninterrupted(self.block());
+        self.take()
+    }
+
+    /// Whether the task has ended without a failure that somebody should hear of.
+    pub(super) fn is_settled(&self) -> bool {
+        self.block()
+            .state
+            .load()
+            .outcome()
+            .is_some_and(|end| end != End::Panicked)
+    }
+
+    /// Leaves a waker for the outcome, without taking it then. False: the outcome is there.
+    pub(super) fn watch(&self, waker: &std::task::Waker) -> bool {
+        self.block().register_waker(waker)
+    }
+
+    pub(super) fn share(&self) -> NonNull<Header> {
+        self.pointer()
     }
 
     /// Cancels the task; see [`Cancel`] for what that means where.
@@ -150,6 +184,8 @@ impl<T> TaskHandle<T> {
             // Nothing was there to be taken: the answer stays the same.
             Some(End::Cancelled) => return Err(JoinError::cancelled()),
             Some(End::Returned) => return Err(JoinError::returned()),
+            Some(End::Evicted) => return Err(JoinError::evicted()),
+            Some(End::Rejected) => return Err(JoinError::rejected()),
             None => unreachable!("taken before it was resolved: {seen:?}"),
         };
         block.state.mark_taken();

@@ -28,6 +28,10 @@ pub enum Status {
     Cancelled,
     /// `stop` or `drain` took it out.
     Returned,
+    /// It was thrown out of a full queue for another.
+    Evicted,
+    /// It was never accepted: the pool was full and its policy dropped it.
+    Rejected,
 }
 
 /// A cheap, clonable reference to a task: cancel it from elsewhere, look at it. It does not keep the task's value.
@@ -58,6 +62,10 @@ impl TaskRef {
         // SAFETY: the caller's promise.
         let held = unsafe { Reference::of(block) };
         TaskRef { held }
+    }
+
+    pub(super) fn pointer(&self) -> NonNull<Header> {
+        self.held.pointer()
     }
 
     fn header(&self) -> &Header {
@@ -100,6 +108,8 @@ pub(super) fn status_of(block: &Header) -> Status {
         Some(End::Panicked) => Status::Panicked,
         Some(End::Cancelled) => Status::Cancelled,
         Some(End::Returned) => Status::Returned,
+        Some(End::Evicted) => Status::Evicted,
+        Some(End::Rejected) => Status::Rejected,
         None if seen.is_ended() => Status::Panicked,
         None if seen.is_removed() => Status::Cancelled,
         None if seen.is_claimed() => Status::Running,

@@ -1,13 +1,19 @@
 //! Waiting for a task's outcome.
 //!
-//! In: a block of which the caller holds a share, and perhaps a limit. Out: the outcome is there, or why not. First a
-//! short spin (the answer is often under way), then a sleep on the block's word.
+//! In: a block of which the caller holds a share, and perhaps a limit. Out: the outcome is there, or why not. On a worker
+//! of the task's own pool a task that still waits in the queue is run in place, unless the wait has a limit, which the run
+//! could overstep. Otherwise a short spin (the answer is often under way), then a sleep on the block's word, with a
+//! spare standing in for a worker.
+
+#![allow(unsafe_code)]
 
 use crate::pool::fork;
 use crate::sync::is_multi_core;
 use crate::task::block::Header;
 use crate::task::{Here, here};
 use crate::time::{Wait, Waked, deadline_after, spin};
+use crate::worker::spare;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// As long as a worker searches: two sides that both spin meet in a few hundred nanoseconds.
@@ -19,14 +25,18 @@ pub(super) enum Waited {
     Resolved,
     TimedOut,
     Interrupted,
-    /// The task waits for itself.
+    /// Nobody could ever end the wait.
     WouldDeadlock,
     Forked,
 }
 
 /// Waits until the block is resolved. `spins` is false for a joiner whose own submit had to wake a worker: the kernel
 /// then likes to start the worker on the joiner's core, and a spin would keep it from there.
-pub(super) fn wait(block: &Header, limit: Option<Duration>, spins: bool) -> Waited {
+///
+/// The caller holds a share of the block.
+pub(super) fn wait(pointer: NonNull<Header>, limit: Option<Duration>, spins: bool) -> Waited {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
     if block.state.load().is_resolved() {
         return Waited::Resolved;
     }
@@ -34,8 +44,12 @@ pub(super) fn wait(block: &Header, limit: Option<Duration>, spins: bool) -> Wait
         return Waited::Forked;
     }
     here(|here| {
-        if here.is_running(block) {
+        if here.is_inside_of(block) {
             return Waited::WouldDeadlock;
+        }
+        // SAFETY: the caller holds a share.
+        if limit.is_none() && unsafe { spare::run_in_place(here, pointer) } {
+            return Waited::Resolved;
         }
         if limit == Some(Duration::ZERO) {
             return Waited::TimedOut;
@@ -48,7 +62,26 @@ pub(super) fn wait(block: &Header, limit: Option<Duration>, spins: bool) -> Wait
     })
 }
 
+/// Waits until the block is resolved, whatever the calling task is asked to do meanwhile.
+pub(super) fn wait_uninterrupted(block: &Header) {
+    let (word, resolved) = block.state.wait_word();
+    if block.state.mark_waiting().is_resolved() {
+        return;
+    }
+    let wait = Wait {
+        word,
+        mask: resolved,
+        expected: 0,
+        interrupt: None,
+        deadline: None,
+    };
+    here(|here| block.clock().wait(&wait, here.place()));
+}
+
 fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
+    let Ok(_lent) = spare::lend(here, Some(block), limit.is_some()) else {
+        return Waited::WouldDeadlock;
+    };
     let clock = block.clock();
     let token = here.token();
     let (word, resolved) = block.state.wait_word();

@@ -31,8 +31,14 @@ pub struct Stats {
     pub active: usize,
     /// Live workers without a task.
     pub idle: usize,
+    /// Live threads beyond `max_threads`: they stand in for workers whose task waits inside the library.
+    pub spare: usize,
     /// The most live workers there ever were.
     pub largest: usize,
+    /// The most live workers since the pool was last resized.
+    pub largest_since_resize: usize,
+    /// Whether nothing is taken: see [`Pool::pause`](crate::Pool::pause).
+    pub paused: bool,
     /// Tasks that wait.
     pub queued: usize,
     /// How many may wait.
@@ -61,6 +67,10 @@ pub struct Stats {
     pub threads_started: u64,
     /// Worker threads that have ended.
     pub threads_stopped: u64,
+    /// The same by reason.
+    pub stops: StopCounts,
+    /// Starts of worker threads that the system refused.
+    pub failed_starts: u64,
     /// How often a worker went to sleep.
     pub parks: u64,
     /// Callbacks of the user's (hooks, sinks) that panicked.
@@ -83,7 +93,10 @@ impl Stats {
             threads: 0,
             active: 0,
             idle: 0,
+            spare: 0,
             largest: 0,
+            largest_since_resize: 0,
+            paused: false,
             queued: 0,
             capacity,
             oldest_wait: None,
@@ -98,6 +111,8 @@ impl Stats {
             rejected: RejectCounts::default(),
             threads_started: 0,
             threads_stopped: 0,
+            stops: StopCounts::default(),
+            failed_starts: 0,
             parks: 0,
             hook_panics: 0,
             wait: none.clone(),
@@ -107,7 +122,7 @@ impl Stats {
     }
 }
 
-/// Tasks that were not accepted, by reason.
+/// Tasks that were not accepted, by what became of them.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RejectCounts {
@@ -117,6 +132,31 @@ pub struct RejectCounts {
     pub shutdown: u64,
     /// No worker was alive and none could be started.
     pub no_thread: u64,
+    /// Waiting for room from the pool's own worker could never have ended.
+    pub would_deadlock: u64,
+    /// Run by the submitting thread ([`Reject::CallerRuns`](crate::Reject), or `all`, `any` and `scope` from a worker of a
+    /// full pool).
+    pub caller_ran: u64,
+    /// Dropped by [`Reject::Discard`](crate::Reject).
+    pub discarded: u64,
+}
+
+/// Worker threads that have ended, by reason.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StopCounts {
+    /// The pool had ended.
+    pub closed: u64,
+    /// Idle for the keep-alive time.
+    pub idle: u64,
+    /// More than the pool may have: it was resized, or a spare was no longer needed.
+    pub surplus: u64,
+}
+
+impl StopCounts {
+    pub(crate) fn sum(self) -> u64 {
+        self.closed + self.idle + self.surplus
+    }
 }
 
 /// One level of the queue.

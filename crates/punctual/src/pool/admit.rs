@@ -3,15 +3,17 @@
 //! In: a payload. Out: accepted (and somebody woken, or not), or the payload back with the reason. The decision is
 //! made under the producers' lock together with closing, so acceptance and shutdown meet at one point: a task is
 //! accepted before the pool closed, and then it runs or comes back, or it is refused. With enough workers alive that
-//! is one section: check, write, leave. When a worker must be started first, the permit is reserved in one section,
+//! is one section: look, write, leave. When a worker must be started first, the permit is reserved in one section,
 //! the thread started outside the lock, and the task published in a second; a pool that closed in between gives the
-//! task back.
+//! task back. Not here: what a full pool answers ([`reject`](super::reject)), waiting for room ([`line`](super::line)).
 
+use super::crew::{Crew, Growth};
 use super::engine::Engine;
+use super::line::Grant;
 use crate::Reason;
-use crate::queue::Refusal;
+use crate::queue::room::Producers;
+use crate::queue::{Capacity, Refusal};
 use crate::sync::Arc;
-use crate::sync::unmodelled::Relaxed;
 use crate::task::Class;
 use crate::task::record::Payload;
 
@@ -21,34 +23,33 @@ pub(crate) struct Refused<P> {
     pub(crate) reason: Reason,
 }
 
+/// What a look under the producers' lock says about one more task.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Plan {
+    /// It may be written now.
+    Push,
+    /// It may be written after a worker has been started for it.
+    Start,
+    /// Not known: all workers are only being started by others.
+    Wait,
+    Refuse(Refusal),
+}
+
 impl Engine {
-    /// Lets a task in. `Ok(true)`: a sleeping worker had to be woken for it.
+    /// Lets a task in. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
     pub(crate) fn admit<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
-        if self.is_forked() {
-            return Err(Refused {
-                payload,
-                reason: Reason::Forked,
-            });
-        }
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         loop {
             let mut producers = self.room.producers();
-            if !producers.is_open() {
-                if let Err(refusal) = producers.check(&self.room) {
-                    drop(producers);
-                    return Err(self.refuse(payload, refusal));
-                }
-                if producers.gate.is_short() {
-                    drop(producers);
-                    return self.admit_with_worker(class, payload, stamp);
-                }
-                producers.open();
+            if !producers.is_open() && !matches!(self.plan(&mut producers, false), Plan::Push) {
+                drop(producers);
+                return self.admit_slowly(class, payload, stamp);
             }
             match producers.push(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => break,
@@ -86,82 +87,127 @@ impl Engine {
         Ok(())
     }
 
-    /// Counts tasks that were not accepted.
-    pub(crate) fn count_refused(&self, reason: &Reason, tasks: usize) {
-        let counter = match reason {
-            Reason::ShutDown => &self.observed.rejected_shutdown,
-            Reason::Full { .. } => &self.observed.rejected_full,
-            Reason::NoThread => &self.observed.rejected_no_thread,
-            _ => return,
+    /// Looks at everything that decides about one more task. [`Plan::Push`] opens the room for as many as need no
+    /// further look. `in_line`: this is the turn of whoever stands first in line.
+    pub(super) fn plan(&self, producers: &mut Producers<Crew>, in_line: bool) -> Plan {
+        producers.shut();
+        if producers.is_closed() {
+            return Plan::Refuse(Refusal::Closed);
+        }
+        let held = producers.held(&self.room);
+        let capacity = producers.capacity();
+        let crew = &producers.gate;
+        if !in_line && !crew.line.is_empty() {
+            return self.full(held, capacity);
+        }
+        let may_start = |size: usize| crew.workers() < size && !crew.backs_off(|| self.clock.tick());
+        if crew.is_short(self.idle.read().idle()) && may_start(crew.core().max(1)) {
+            return Plan::Start;
+        }
+        if crew.is_all_starting() {
+            return Plan::Wait;
+        }
+        if capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst {
+            let busy = producers.kept(&self.room) - self.ended_tasks();
+            let hands = crew.workers() as u64;
+            if busy < hands {
+                producers.open_for(if in_line { 0 } else { hands - busy });
+                return Plan::Push;
+            }
+            if may_start(crew.max()) {
+                return Plan::Start;
+            }
+        }
+        let room = match capacity {
+            Capacity::Unbounded => u64::MAX,
+            Capacity::Bounded(places) => (places as u64 + crew.fresh()).saturating_sub(held),
         };
-        counter.fetch_add(tasks as u64, Relaxed);
+        // Without a place a hand that is free at once will do; both are counted in the same permits.
+        let room = if capacity == Capacity::Bounded(0) { 0 } else { room };
+        if room > 0 {
+            // While threads come first, the next one may need a thread: it looks again.
+            let is_settled = crew.growth == Growth::QueueFirst || crew.workers() >= crew.max();
+            producers.open_for(if in_line || !is_settled { 0 } else { room });
+            return Plan::Push;
+        }
+        if may_start(crew.max()) {
+            return Plan::Start;
+        }
+        self.full(held, capacity)
     }
 
-    #[cold]
-    fn refuse<P>(&self, payload: P, refusal: Refusal) -> Refused<P> {
-        let reason = match refusal {
-            Refusal::Closed => {
-                self.observed.rejected_shutdown.fetch_add(1, Relaxed);
-                Reason::ShutDown
-            }
-            Refusal::Full { waiting, capacity } => {
-                self.observed.rejected_full.fetch_add(1, Relaxed);
-                Reason::Full {
-                    queued: waiting,
-                    capacity,
-                    threads: self.run_state.read().workers(),
-                }
-            }
-        };
-        Refused { payload, reason }
+    fn full(&self, held: u64, capacity: Capacity) -> Plan {
+        Plan::Refuse(Refusal::Full {
+            waiting: held as usize,
+            capacity: capacity.limit() as usize,
+        })
     }
 
-    /// The long way in: a worker is missing.
+    /// Holds what a plan promised: a permit, and perhaps a worker to be started.
+    pub(super) fn reserve(&self, producers: &mut Producers<Crew>, plan: Plan) -> Grant {
+        producers.reserve();
+        if matches!(plan, Plan::Start) {
+            producers.gate.hire();
+            let _ = self.run_state.hire();
+            return Grant::Start;
+        }
+        Grant::Push
+    }
+
+    /// The long way in: a worker is missing, or there is no room.
     #[cold]
-    fn admit_with_worker<P: Payload>(
+    fn admit_slowly<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
         stamp: bool,
     ) -> Result<bool, Refused<P>> {
-        {
-            let mut producers = self.room.producers();
-            if let Err(refusal) = producers.check(&self.room) {
-                drop(producers);
-                return Err(self.refuse(payload, refusal));
-            }
-            if producers.gate.workers >= producers.gate.core {
-                // Not ours to start. If all of them are still starting, nobody may count on one yet: look again.
-                drop(producers);
-                crate::sync::yield_now();
-                return self.admit(class, payload);
-            }
-            producers.reserve();
-            {
-                producers.gate.workers += 1;
-                producers.gate.starting += 1;
-                let _ = self.run_state.hire();
-                drop(producers);
-                let started = self.start_worker();
+        loop {
+            let grant = {
                 let mut producers = self.room.producers();
-                producers.gate.starting -= 1;
-                producers.shut();
-                if !started {
-                    producers.gate.workers -= 1;
-                    let _ = self.run_state.leave();
-                    if producers.gate.live() == 0 {
-                        producers.unreserve();
+                match self.plan(&mut producers, false) {
+                    Plan::Wait => None,
+                    Plan::Refuse(refusal) => {
                         drop(producers);
-                        self.try_terminate();
-                        self.observed.rejected_no_thread.fetch_add(1, Relaxed);
-                        return Err(Refused {
-                            payload,
-                            reason: Reason::NoThread,
-                        });
+                        let reason = self.reason_of(refusal);
+                        return Err(Refused { payload, reason });
                     }
-                    // Others are alive: the task waits for one of them, and the next submission tries again.
+                    plan => Some(self.reserve(&mut producers, plan)),
                 }
+            };
+            let Some(grant) = grant else {
+                crate::sync::yield_now();
+                continue;
+            };
+            match self.publish(class, payload, stamp, grant) {
+                Published::Done(woke) => return Ok(woke),
+                Published::Refused(refused) => return Err(refused),
+                Published::Again(back) => payload = back,
             }
+        }
+    }
+
+    /// Starts the worker that comes with a grant, if one does, and writes the task.
+    pub(crate) fn publish<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut payload: P,
+        stamp: bool,
+        grant: Grant,
+    ) -> Published<P> {
+        if grant == Grant::Start && !self.start_hired() {
+            // The permit may have stood for the place that the new worker would have made.
+            let is_alone = {
+                let mut producers = self.room.producers();
+                producers.unreserve();
+                producers.gate.live() == 0
+            };
+            if is_alone {
+                self.try_terminate();
+                let reason = Reason::NoThread;
+                return Published::Refused(Refused { payload, reason });
+            }
+            return Published::Again(payload);
         }
         loop {
             let mut producers = self.room.producers();
@@ -169,7 +215,8 @@ impl Engine {
                 producers.unreserve();
                 drop(producers);
                 self.try_terminate();
-                return Err(self.refuse(payload, Refusal::Closed));
+                let reason = Reason::ShutDown;
+                return Published::Refused(Refused { payload, reason });
             }
             match producers.push(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => {
@@ -181,19 +228,26 @@ impl Engine {
             drop(producers);
             self.room.bring();
         }
-        Ok(self.idle.notify())
+        Published::Done(self.idle.notify())
+    }
+
+    fn reason_of(&self, refusal: Refusal) -> Reason {
+        match refusal {
+            Refusal::Closed => Reason::ShutDown,
+            Refusal::Full { waiting, capacity } => Reason::Full {
+                queued: waiting,
+                capacity,
+                threads: self.run_state.read().workers(),
+            },
+        }
     }
 }
 
-impl super::engine::Crew {
-    /// A submission must start a worker first, or wait until somebody's start has succeeded.
-    #[inline]
-    pub(crate) fn is_short(&self) -> bool {
-        self.workers < self.core || self.workers == self.starting
-    }
-
-    /// Workers that are known to run.
-    fn live(&self) -> usize {
-        self.workers - self.starting
-    }
+/// Answer of [`Engine::publish`].
+pub(crate) enum Published<P> {
+    /// True: a sleeping worker was woken.
+    Done(bool),
+    Refused(Refused<P>),
+    /// The worker could not be started, others are alive: look again.
+    Again(P),
 }

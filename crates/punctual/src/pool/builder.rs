@@ -1,10 +1,13 @@
 //! [`PoolBuilder`]: every setting of a pool, checked in one place.
 //!
 //! In: setters, in any order. Out: a pool, or an error that names the setting. Nothing is started before the first
-//! task.
+//! task, unless it is asked for.
 
+use super::crew::Growth;
 use super::engine::Engine;
 use super::owner::OnDrop;
+use super::reject::Reject;
+use super::resize::check_keep_alive;
 use super::{Pool, Size};
 use crate::ConfigError;
 use crate::queue::Queue;
@@ -14,11 +17,19 @@ use crate::task::{Outcome, TaskInfo};
 use crate::time::Clock;
 use crate::worker::idle::MAX_WORKERS;
 use std::fmt;
+use std::time::Duration;
 
 /// What an engine is made from.
 pub(crate) struct Config {
     pub(crate) name: Arc<str>,
     pub(crate) size: Size,
+    pub(crate) growth: Growth,
+    pub(crate) keep_alive: Duration,
+    pub(crate) core_timeout: bool,
+    pub(crate) spare_threads: usize,
+    pub(crate) reject: Reject,
+    /// Why the size may not be changed, if it may not.
+    pub(crate) sealed: Option<&'static str>,
     pub(crate) queue: Queue,
     pub(crate) clock: Clock,
     pub(crate) on_drop: OnDrop,
@@ -48,6 +59,13 @@ pub struct PoolBuilder {
     name: Arc<str>,
     core: Option<usize>,
     max: Option<usize>,
+    growth: Growth,
+    keep_alive: Duration,
+    core_timeout: bool,
+    prestart: bool,
+    spare_threads: Option<usize>,
+    reject: Reject,
+    sealed: Option<&'static str>,
     queue: Queue,
     clock: Clock,
     on_drop: OnDrop,
@@ -62,6 +80,9 @@ pub struct PoolBuilder {
 /// The queue of a pool whose builder was not given one: room for this many waiting tasks.
 pub const DEFAULT_QUEUE_CAPACITY: usize = 65_536;
 
+/// How long an idle thread beyond `core_threads` stays, unless the builder says otherwise.
+const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(60);
+
 /// The most threads a pool may have.
 pub const MAX_THREADS: usize = MAX_WORKERS;
 
@@ -71,6 +92,13 @@ impl PoolBuilder {
             name,
             core: None,
             max: None,
+            growth: Growth::default(),
+            keep_alive: DEFAULT_KEEP_ALIVE,
+            core_timeout: false,
+            prestart: false,
+            spare_threads: None,
+            reject: Reject::default(),
+            sealed: None,
             queue: Queue::bounded(DEFAULT_QUEUE_CAPACITY),
             clock: Clock::system(),
             on_drop: OnDrop::default(),
@@ -90,14 +118,110 @@ impl PoolBuilder {
         self
     }
 
-    /// The most threads at a time. Default: `core_threads`.
+    /// The most threads at a time. Default: `core_threads`. More than that with an unbounded queue is refused unless
+    /// threads come first ([`PoolBuilder::growth`]): they would never start.
     pub fn max_threads(mut self, n: usize) -> Self {
         self.max = Some(n);
         self
     }
 
-    /// Where tasks wait. Default: [`Queue::bounded`] with room for [`DEFAULT_QUEUE_CAPACITY`] tasks; a task that
-    /// finds it full is refused and comes back in the error.
+    /// Which fills first when all core threads are at work. Default: [`Growth::QueueFirst`].
+    pub fn growth(mut self, growth: Growth) -> Self {
+        self.growth = growth;
+        self
+    }
+
+    /// How long an idle thread beyond `core_threads` stays. Default: one minute.
+    pub fn keep_alive(mut self, d: Duration) -> Self {
+        self.keep_alive = d;
+        self
+    }
+
+    /// Whether idle core threads leave after [`PoolBuilder::keep_alive`] too. Default: no.
+    pub fn core_timeout(mut self, on: bool) -> Self {
+        self.core_timeout = on;
+        self
+    }
+
+    /// Whether the core threads are started by [`PoolBuilder::build`], which fails if they cannot be. Default: no.
+    pub fn prestart(mut self, on: bool) -> Self {
+        self.prestart = on;
+        self
+    }
+
+    /// How many threads may stand in for workers whose task waits for another (a join, a group, a scope), beyond
+    /// `max_threads`. Default: the available parallelism. With 0 a pool whose workers all wait for each other answers
+    /// [`is_would_deadlock`](crate::JoinError::is_would_deadlock).
+    pub fn spare_threads(mut self, n: usize) -> Self {
+        self.spare_threads = Some(n);
+        self
+    }
+
+    /// What happens to a task that finds the queue full and all threads at work. Default: [`Reject::Abort`]: it comes
+    /// back in the error.
+    pub fn on_full(mut self, reject: Reject) -> Self {
+        self.reject = reject;
+        self
+    }
+
+    /// Context propagation: `capture` runs at each submission, on the submitting thread; `around` runs the task inside
+    /// what was captured. It covers every way to submit. `around` never holds the closure; a task that it does not run
+    /// is cancelled; a second run does nothing. Of several, the first is the outermost.
+    ///
+    /// ```
+    /// use std::cell::RefCell;
+    /// thread_local!(static USER: RefCell<String> = RefCell::default());
+    ///
+    /// let pool = punctual::Pool::builder("web")
+    ///     .core_threads(1)
+    ///     .decorate(
+    ///         || USER.with_borrow(String::clone),
+    ///         |user, run| {
+    ///             USER.set(std::mem::take(user));
+    ///             run();
+    ///             USER.take();
+    ///         },
+    ///     )
+    ///     .build()?;
+    /// USER.set("ada".into());
+    /// let seen = pool.submit(|| USER.with_borrow(String::clone))?;
+    /// assert_eq!(seen.join()?, "ada");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn decorate<C: Send + 'static>(
+        mut self,
+        capture: impl Fn() -> C + Send + Sync + 'static,
+        around: impl Fn(&mut C, &mut dyn FnMut()) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.decorators.add(None, capture, around);
+        self
+    }
+
+    /// As [`PoolBuilder::decorate`], under a key: the same key replaces, in its old place.
+    pub fn decorate_keyed<C: Send + 'static>(
+        mut self,
+        key: &'static str,
+        capture: impl Fn() -> C + Send + Sync + 'static,
+        around: impl Fn(&mut C, &mut dyn FnMut()) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.decorators.add(Some(key), capture, around);
+        self
+    }
+
+    /// Takes the decorator with this key out again, if there is one.
+    pub fn undecorate(mut self, key: &str) -> Self {
+        self.hooks.decorators.remove(key);
+        self
+    }
+
+    /// Why the pool's size may not change.
+    pub(super) fn sealed(mut self, reason: &'static str) -> Self {
+        self.sealed = Some(reason);
+        self
+    }
+
+    /// Where tasks wait. Default: [`Queue::bounded`] with room for [`DEFAULT_QUEUE_CAPACITY`] tasks; what happens to a
+    /// task that finds it full says [`PoolBuilder::on_full`].
     pub fn queue(mut self, queue: impl Into<Queue>) -> Self {
         self.queue = queue.into();
         self
@@ -167,10 +291,25 @@ impl PoolBuilder {
         self
     }
 
-    /// Checks every setting and makes the pool. Threads start with the first tasks.
+    /// Checks every setting and makes the pool. Threads start with the first tasks, or here with
+    /// [`PoolBuilder::prestart`].
     pub fn build(self) -> Result<Pool, ConfigError> {
         let size = self.size()?;
-        self.queue.check()?;
+        size.check_reachable(self.queue.capacity(), self.growth)?;
+        check_keep_alive(self.keep_alive, self.core_timeout)?;
+        let most = MAX_THREADS - size.max;
+        let spare_threads = self.spare_threads.unwrap_or_else(|| parallelism().min(most));
+        if spare_threads > most {
+            return Err(ConfigError::new(
+                "spare_threads",
+                spare_threads,
+                format!(
+                    "a pool has at most {MAX_THREADS} threads, spare ones included, and max_threads is {}",
+                    size.max
+                ),
+                "set fewer spare threads, or fewer threads",
+            ));
+        }
         if self.stack_size == Some(0) {
             return Err(ConfigError::new(
                 "stack_size",
@@ -191,6 +330,12 @@ impl PoolBuilder {
         let config = Config {
             name: self.name,
             size,
+            growth: self.growth,
+            keep_alive: self.keep_alive,
+            core_timeout: self.core_timeout,
+            spare_threads,
+            reject: self.reject,
+            sealed: self.sealed,
             queue: self.queue,
             clock: self.clock,
             on_drop: self.on_drop,
@@ -199,7 +344,21 @@ impl PoolBuilder {
             on_thread_start: self.on_thread_start,
             on_thread_stop: self.on_thread_stop,
         };
-        Ok(Pool::of(Engine::start(config, self.hooks, self.on_terminated)))
+        let pool = Pool::of(Engine::start(config, self.hooks, self.on_terminated));
+        if self.prestart && pool.prestart() < size.core {
+            // Those that were started leave with the pool, here.
+            let started = pool.stats().threads;
+            return Err(ConfigError::new(
+                "prestart",
+                true,
+                format!(
+                    "the system refused a thread after {started} of {} were started",
+                    size.core
+                ),
+                "raise the process's thread limit, lower core_threads, or do without prestart",
+            ));
+        }
+        Ok(pool)
     }
 
     fn size(&self) -> Result<Size, ConfigError> {
@@ -207,46 +366,15 @@ impl PoolBuilder {
             .core
             .unwrap_or_else(|| self.max.map_or(parallelism(), |max| max.min(parallelism())));
         let max = self.max.unwrap_or(core);
-        if max == 0 {
-            let (field, fix) = match self.max {
-                Some(_) => ("max_threads", "set max_threads to 1 or more"),
-                None => (
-                    "core_threads",
-                    "set core_threads to 1 or more, or set max_threads too",
-                ),
-            };
-            return Err(ConfigError::new(
-                field,
-                0,
-                "a pool needs at least one thread",
-                fix,
-            ));
-        }
-        if max > MAX_THREADS {
-            return Err(ConfigError::new(
-                "max_threads",
-                max,
-                format!("a pool has at most {MAX_THREADS} threads"),
-                "set a smaller number; more tasks than threads can wait in the queue",
-            ));
-        }
-        if core > max {
+        if max == 0 && self.max.is_none() {
             return Err(ConfigError::new(
                 "core_threads",
-                core,
-                format!("core_threads is at most max_threads, which is {max}"),
-                "raise max_threads or lower core_threads",
+                0,
+                "a pool needs at least one thread",
+                "set core_threads to 1 or more, or set max_threads too",
             ));
         }
-        if core < max {
-            return Err(ConfigError::new(
-                "max_threads",
-                max,
-                format!("the pool is of a fixed size and core_threads is {core}"),
-                "set both to the same number, or only core_threads",
-            ));
-        }
-        Ok(Size { core, max })
+        Size::checked(core, max)
     }
 }
 
@@ -256,6 +384,12 @@ impl fmt::Debug for PoolBuilder {
             .field("name", &self.name)
             .field("core_threads", &self.core)
             .field("max_threads", &self.max)
+            .field("growth", &self.growth)
+            .field("keep_alive", &self.keep_alive)
+            .field("core_timeout", &self.core_timeout)
+            .field("prestart", &self.prestart)
+            .field("spare_threads", &self.spare_threads)
+            .field("on_full", &self.reject)
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)

@@ -6,19 +6,20 @@
 //! beside this one: admission, staff, life.
 
 use super::builder::Config;
+use super::crew::Crew;
 use super::fork;
 use super::owner::Owner;
+use super::reject::{Reject, Rejections};
 use super::staff::Staff;
 use super::state::{RunState, State};
-use crate::observe::{LevelStats, Recorder, RejectCounts, Stats};
+use crate::observe::{LevelStats, Recorder, Stats};
 use crate::queue::Room;
 use crate::sync::atomic::AtomicUsize;
-use crate::sync::unmodelled::{AtomicU64, Relaxed};
+use crate::sync::unmodelled::{AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
-use crate::task::home::{Home, HomeRef};
+use crate::task::home::{Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
-use crate::task::state::End;
-use crate::task::{Class, Outcome, TaskInfo, recycle};
+use crate::task::{Class, Outcome, TaskInfo, Token, recycle};
 use crate::time::{Attached, Clock};
 use crate::worker::idle::Idle;
 use std::fmt;
@@ -35,23 +36,23 @@ pub(crate) struct Engine {
     /// Whether each task is described to hooks, or to a manual clock that may have to name it.
     pub(crate) watched: bool,
     pub(crate) run_state: RunState,
+    /// What a worker should look at before its next task; see [`Attention`].
+    pub(crate) attention: Attention,
     pub(super) staff: Lock<Staff>,
+    /// The tokens of tasks that run on threads which are no workers of this pool.
+    pub(crate) guest_tokens: Lock<Vec<Token>>,
+    pub(super) reject: Lock<Reject>,
+    pub(super) rejections: Rejections,
     pub(super) life: Life,
     pub(crate) home: HomeRef,
     pub(crate) observed: Observed,
     pub(crate) generation: u16,
+    /// The generation in which a submission needs no more than the common way; none for a pool with decorators.
+    plain_generation: u32,
+    /// Mirror of the crew's size, core in the upper half.
+    pub(super) size: AtomicU64,
     /// For `task::current_executor`.
     pub(crate) owner: Weak<Owner>,
-}
-
-/// What the pool keeps under the producers' lock: whether a submission must start a worker first.
-#[derive(Debug)]
-pub(crate) struct Crew {
-    pub(crate) core: usize,
-    /// Alive, or being started.
-    pub(crate) workers: usize,
-    /// Being started: nobody may count on these yet.
-    pub(crate) starting: usize,
 }
 
 /// The end of a pool, and those who wait for it or for quiet.
@@ -73,9 +74,35 @@ pub(super) struct Life {
 pub(crate) struct Observed {
     pub(crate) wait: Recorder,
     pub(crate) run: Recorder,
-    pub(crate) rejected_full: AtomicU64,
-    pub(crate) rejected_shutdown: AtomicU64,
-    pub(crate) rejected_no_thread: AtomicU64,
+}
+
+/// Hints for workers, written under the producers' lock and looked at before each task; what they mean is decided under
+/// that lock again.
+#[derive(Debug)]
+pub(crate) struct Attention(AtomicU32);
+
+impl Attention {
+    /// There are more workers than there may be.
+    pub(crate) const SURPLUS: u32 = 1;
+    /// A thread could not be started; somebody should try again.
+    pub(crate) const RETRY: u32 = 2;
+
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.0.load(Relaxed) != 0
+    }
+
+    pub(crate) fn has(&self, bit: u32) -> bool {
+        self.0.load(Relaxed) & bit != 0
+    }
+
+    pub(crate) fn set(&self, bit: u32, on: bool) {
+        if on {
+            self.0.fetch_or(bit, Relaxed);
+        } else {
+            self.0.fetch_and(!bit, Relaxed);
+        }
+    }
 }
 
 impl Engine {
@@ -88,22 +115,34 @@ impl Engine {
         Arc::new_cyclic(|owner: &Weak<Owner>| {
             let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
                 let clock = config.clock.clone();
+                // A generation has sixteen bits: no process has this one.
+                let plain_generation = if hooks.decorators.is_empty() {
+                    u32::from(fork::generation())
+                } else {
+                    u32::MAX
+                };
                 Engine {
                     name: config.name.clone(),
                     room: Room::new(
                         config.queue.capacity(),
-                        Crew {
-                            core: config.size.core,
-                            workers: 0,
-                            starting: 0,
-                        },
+                        Crew::new(
+                            config.size,
+                            config.growth,
+                            config.keep_alive,
+                            config.core_timeout,
+                            config.spare_threads,
+                        ),
                     ),
                     idle: Idle::new(),
                     watched: hooks.watch_tasks() || clock.is_manual(),
                     clock,
                     hooks: Arc::new(hooks),
                     run_state: RunState::new(),
+                    attention: Attention(AtomicU32::new(0)),
                     staff: Lock::new(Staff::default()),
+                    guest_tokens: Lock::new(Vec::new()),
+                    reject: Lock::new(config.reject.clone()),
+                    rejections: Rejections::default(),
                     life: Life {
                         moments: WaitWord::new(0),
                         idle_watchers: AtomicUsize::new(0),
@@ -115,11 +154,10 @@ impl Engine {
                     observed: Observed {
                         wait: Recorder::new(),
                         run: Recorder::new(),
-                        rejected_full: AtomicU64::new(0),
-                        rejected_shutdown: AtomicU64::new(0),
-                        rejected_no_thread: AtomicU64::new(0),
                     },
                     generation: fork::generation(),
+                    plain_generation,
+                    size: AtomicU64::new(config.size.to_bits()),
                     owner: owner.clone(),
                     config,
                 }
@@ -140,6 +178,13 @@ impl Engine {
         self.generation != fork::generation()
     }
 
+    /// Whether a submission needs more than the common way: this process is a fork, or tasks are decorated. One
+    /// comparison for both.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.plain_generation != u32::from(fork::generation())
+    }
+
     /// Tells one engine from another.
     pub(crate) fn identity(&self) -> usize {
         std::ptr::from_ref(self).addr()
@@ -152,11 +197,11 @@ impl Engine {
     pub(crate) fn stats(&self) -> Stats {
         if self.is_forked() {
             // Whoever held a lock when the process was copied holds it here for ever: none is taken.
-            return Stats::of_nothing(self.state(), self.config.size, self.config.queue.capacity());
+            return Stats::of_nothing(self.state(), self.size(), self.config.queue.capacity());
         }
         let now = self.clock.tick();
         // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
-        let (tally, staff) = self.room.tally(|| self.staff.lock().read());
+        let (tally, staff, crew) = self.room.tally(|| self.staff.lock().read(), Crew::read);
         let active = tally.taken - staff.totals.ended();
         let wait = self.observed.wait.snapshot();
         let queued = tally.waiting() as usize;
@@ -164,11 +209,14 @@ impl Engine {
         let oldest_wait = oldest_wait.map(|arrived| Duration::from_nanos(now.saturating_sub(arrived)));
         Stats {
             state: self.state(),
-            size: self.config.size,
-            threads: staff.threads,
+            size: crew.size,
+            threads: crew.threads,
             active: active as usize,
-            idle: staff.threads.saturating_sub(active as usize),
-            largest: staff.largest,
+            idle: crew.threads.saturating_sub(active as usize),
+            spare: crew.spare,
+            largest: crew.largest,
+            largest_since_resize: crew.largest_since_resize,
+            paused: tally.paused,
             queued,
             capacity: tally.capacity,
             oldest_wait,
@@ -178,15 +226,13 @@ impl Engine {
             panicked: staff.totals.panicked,
             cancelled: tally.cancelled + staff.totals.signalled(),
             expired: 0,
-            evicted: 0,
+            evicted: tally.evicted,
             returned: tally.returned,
-            rejected: RejectCounts {
-                full: self.observed.rejected_full.load(Relaxed),
-                shutdown: self.observed.rejected_shutdown.load(Relaxed),
-                no_thread: self.observed.rejected_no_thread.load(Relaxed),
-            },
-            threads_started: staff.started,
-            threads_stopped: staff.stopped,
+            rejected: self.rejections.read(),
+            threads_started: crew.starts,
+            threads_stopped: staff.stopped.sum(),
+            stops: staff.stopped,
+            failed_starts: crew.failed_starts,
             parks: staff.totals.parks,
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: wait.clone(),
@@ -202,10 +248,11 @@ impl Engine {
 }
 
 impl Home for Engine {
-    fn remove(&self, _class: Class, end: End) {
-        if self.room.remove(end) {
+    fn remove(&self, _class: Class, how: Removal) {
+        if self.room.remove(how) {
             self.room.sweep();
         }
+        self.permit_came_back();
     }
 
     fn is_told_of_ends(&self) -> bool {
@@ -264,7 +311,7 @@ impl fmt::Debug for Engine {
             self.name,
             reading.state(),
             reading.workers(),
-            self.config.size.max,
+            self.size().max,
             self.idle.read(),
         )
     }

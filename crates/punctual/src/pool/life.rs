@@ -10,9 +10,10 @@ use super::state::State;
 use crate::handle::Unrun;
 use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::sync::{atomic, this_thread};
-use crate::task::home::Home;
+use crate::task::home::{Home, Removal};
+use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
-use crate::task::{Here, Token, contain, here};
+use crate::task::{Here, TaskInfo, Token, contain, here};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ impl Engine {
         if self.is_forked() {
             return;
         }
+        // A paused pool could not end.
+        self.room.set_paused(false);
         // Under the lock that decides about acceptance: every task is either before this or refused.
         let mut producers = self.room.producers();
         producers.close();
@@ -43,6 +46,8 @@ impl Engine {
         drop(producers);
         // Sleepers must find out; one that lies down after this sees the closed room in its last look.
         self.idle.wake_all();
+        // And those who wait for room.
+        self.offer_room();
     }
 
     /// As `shutdown`, and the tasks that wait come back, and the running ones are asked to stop.
@@ -56,7 +61,8 @@ impl Engine {
         let unrun = self.drain();
         self.run_state.raise(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
-        let tokens = self.staff.lock().tokens();
+        let mut tokens = self.staff.lock().tokens();
+        tokens.extend(self.guest_tokens.lock().iter().cloned());
         for token in tokens {
             token.cancel();
         }
@@ -64,7 +70,7 @@ impl Engine {
         unrun
     }
 
-    /// Takes the waiting tasks out.
+    /// Takes the waiting tasks out. Scoped ones are cancelled: their closures may not leave their scope.
     pub(crate) fn drain(&self) -> Vec<Unrun> {
         if self.is_forked() {
             return Vec::new();
@@ -72,15 +78,21 @@ impl Engine {
         let mut unrun = Vec::new();
         for mut slot in self.room.drain() {
             let Some(entry) = slot.take_entry() else {
-                self.remove(slot.class(), End::Returned);
+                self.remove(slot.class(), Removal::Returned);
                 unrun.push(self.taken_out(Unrun::closure(slot)));
                 continue;
             };
             match entry.header().state.claim_to_remove() {
                 // Cancelled meanwhile; the canceller counts it.
                 Claim::Lost => entry.let_go(),
+                Claim::Won if entry.header().is_scoped() => {
+                    self.remove(entry.header().class, Removal::Cancelled);
+                    let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task);
+                    let told = self.is_told_of_ends().then_some(told);
+                    Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
+                }
                 Claim::Won => {
-                    self.remove(entry.header().class, End::Returned);
+                    self.remove(entry.header().class, Removal::Returned);
                     unrun.push(self.taken_out(Unrun::entry(entry)));
                 }
             }
@@ -180,12 +192,12 @@ impl Engine {
         if self.is_forked() {
             return false;
         }
-        let myself = u64::from(self.is_own_thread() && here(|here| here.is_in_task()));
+        let myself = here(|here| here.tasks_of(&self.home));
         self.life.idle_watchers.fetch_add(1, Relaxed);
         atomic::fence(SeqCst);
         let own = here(|here| here.token());
         let waited = self.wait_until(Some(limit), own.as_ref(), || {
-            let (tally, staff) = self.room.tally(|| self.staff.lock().read());
+            let (tally, staff, ()) = self.room.tally(|| self.staff.lock().read(), |_| ());
             tally.waiting() == 0 && tally.taken - staff.totals.ended() <= myself
         });
         self.life.idle_watchers.fetch_sub(1, Relaxed);

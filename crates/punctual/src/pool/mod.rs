@@ -1,25 +1,33 @@
 //! The front door: building a pool, getting in, and closing it.
 //!
 //! In: settings, then tasks. Out: a [`Pool`] that owns its threads. [`builder`] checks, [`engine`] is what is shared,
-//! [`admit`] lets tasks in, [`staff`] knows the workers, [`life`] ends it, [`owner`] says who keeps it open.
+//! [`admit`] lets tasks in by the rules of the [`crew`], [`reject`] answers when it is full, [`line`] is where
+//! submissions wait for room, [`resize`] changes a running pool, [`staff`] knows the workers, [`life`] ends it,
+//! [`owner`] says who keeps it open.
 
 pub(crate) mod admit;
 mod builder;
+pub(crate) mod crew;
 pub(crate) mod engine;
 pub(crate) mod fork;
 mod life;
+pub(crate) mod line;
 pub(crate) mod owner;
+pub(crate) mod reject;
+mod resize;
 pub(crate) mod staff;
 mod state;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
+pub use crew::Growth;
 pub use owner::OnDrop;
+pub use reject::{Answer, Refusal, Reject};
 pub use state::State;
 
 use crate::observe::Stats;
 use crate::sync::Arc;
 use crate::task::Token;
-use crate::{ConfigError, Executor, Queue, Unrun};
+use crate::{Capacity, ConfigError, Executor, Queue, Unrun};
 use life::Waited;
 use owner::Owner;
 use std::fmt;
@@ -72,12 +80,34 @@ impl Pool {
         PoolBuilder::new(name.into())
     }
 
-    /// `threads` threads and an unbounded queue.
+    /// `threads` threads and an unbounded queue: what is submitted faster than it is run fills the memory. For a
+    /// bound, and a say in what happens at it, use the builder.
     pub fn fixed(threads: usize) -> Result<Pool, ConfigError> {
         Pool::builder("fixed")
             .core_threads(threads)
             .max_threads(threads)
             .queue(Queue::unbounded())
+            .build()
+    }
+
+    /// One thread and an unbounded queue: tasks run one after the other, in order. Its size cannot be changed.
+    pub fn single() -> Result<Pool, ConfigError> {
+        Pool::builder("single")
+            .core_threads(1)
+            .max_threads(1)
+            .spare_threads(0)
+            .queue(Queue::unbounded())
+            .sealed("a pool made by Pool::single runs its tasks one after the other, on one thread")
+            .build()
+    }
+
+    /// Up to `max_threads` threads, started when none is free, that leave after a minute without work; no queue: a
+    /// task that finds all of them at work is refused. For bursts of tasks that block.
+    pub fn cached(max_threads: usize) -> Result<Pool, ConfigError> {
+        Pool::builder("cached")
+            .core_threads(0)
+            .max_threads(max_threads)
+            .queue(Queue::handoff())
             .build()
     }
 
@@ -100,7 +130,81 @@ impl Pool {
     /// The configured threads.
     #[must_use]
     pub fn size(&self) -> Size {
-        self.engine().config.size
+        self.engine().size()
+    }
+
+    /// Changes both sizes at once and gives the old ones. Larger: waiting tasks get a core thread at once, and
+    /// submissions start the rest. Smaller: no running task is disturbed; threads leave as they become free. On an
+    /// error nothing has changed.
+    ///
+    /// ```
+    /// use punctual::{Pool, Queue};
+    /// let pool = Pool::builder("web").core_threads(2).queue(Queue::bounded(100)).build()?;
+    /// pool.resize(4, 16)?; // no order to mind: both or none
+    /// assert!(pool.resize(5, 3).is_err());
+    /// assert_eq!((pool.size().core, pool.size().max), (4, 16));
+    /// # Ok::<(), punctual::ConfigError>(())
+    /// ```
+    pub fn resize(&self, core: usize, max: usize) -> Result<Size, ConfigError> {
+        self.engine().resize(core, max)
+    }
+
+    /// How long an idle thread beyond core stays, from now on; those that have been idle for longer leave.
+    pub fn set_keep_alive(&self, d: Duration) -> Result<(), ConfigError> {
+        self.engine().set_keep_alive(d)
+    }
+
+    /// Whether idle core threads leave too, from now on.
+    pub fn set_core_timeout(&self, on: bool) -> Result<(), ConfigError> {
+        self.engine().set_core_timeout(on)
+    }
+
+    /// How many tasks may wait, from now on. What waits already stays, also if it is more.
+    pub fn set_capacity(&self, capacity: impl Into<Capacity>) -> Result<(), ConfigError> {
+        self.engine().set_capacity(capacity.into())
+    }
+
+    /// What a full pool answers from now on.
+    pub fn set_reject(&self, reject: Reject) {
+        self.engine().set_reject(reject);
+    }
+
+    /// How long an idle thread beyond core stays.
+    #[must_use]
+    pub fn keep_alive(&self) -> Duration {
+        self.engine().keep_alive()
+    }
+
+    /// Whether idle core threads leave too.
+    #[must_use]
+    pub fn core_timeout(&self) -> bool {
+        self.engine().core_timeout()
+    }
+
+    /// What a full pool answers.
+    #[must_use]
+    pub fn reject(&self) -> Reject {
+        self.engine().reject()
+    }
+
+    /// Starts the core threads that are missing, and says how many it started.
+    pub fn prestart(&self) -> usize {
+        std::iter::from_fn(|| self.prestart_one().then_some(())).count()
+    }
+
+    /// Starts one core thread if one is missing; says whether it did.
+    pub fn prestart_one(&self) -> bool {
+        self.engine().prestart_one()
+    }
+
+    /// From now on nothing is taken out of the queue; what runs goes on. Closing the pool resumes it.
+    pub fn pause(&self) {
+        self.engine().pause();
+    }
+
+    /// Tasks are taken again.
+    pub fn resume(&self) {
+        self.engine().resume();
     }
 
     /// Where it is in its life.

@@ -4,18 +4,21 @@
 //! [`Post`]; the list is read under its lock, by snapshots and by a pool that stops.
 
 use super::engine::Engine;
+use crate::observe::StopCounts;
 use crate::observe::counters::{Counters, Totals};
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
 use crate::worker::idle::Bed;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What others may see of a worker.
 #[derive(Debug)]
 pub(crate) struct Post {
     pub(crate) counters: Padded<Counters>,
     pub(crate) bed: Arc<Bed>,
-    /// The running task's token, if anybody asked for it.
-    pub(crate) token: Lock<Option<Token>>,
+    /// The tokens of the running tasks (one inside the other, if there are several) that anybody asked for.
+    pub(crate) tokens: Lock<Vec<Token>>,
     /// The running task's name, where somebody may have to name it.
     pub(crate) label: Lock<Option<String>>,
 }
@@ -25,7 +28,7 @@ impl Post {
         Post {
             counters: Padded(Counters::new()),
             bed: Arc::new(Bed::new()),
-            token: Lock::new(None),
+            tokens: Lock::new(Vec::new()),
             label: Lock::new(None),
         }
     }
@@ -37,21 +40,17 @@ pub(super) struct Staff {
     posts: Vec<Arc<Post>>,
     /// What the workers that left had counted.
     past: Totals,
-    started: u64,
-    stopped: u64,
-    largest: usize,
+    stopped: StopCounts,
     next_number: usize,
-    threads: Vec<JoinHandle<()>>,
+    /// By number. A worker that leaves before its starter has put the thread here leaves a `None` for it.
+    threads: BTreeMap<usize, Option<JoinHandle<()>>>,
 }
 
 /// A reading of the list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) totals: Totals,
-    pub(super) threads: usize,
-    pub(super) largest: usize,
-    pub(super) started: u64,
-    pub(super) stopped: u64,
+    pub(super) stopped: StopCounts,
 }
 
 impl Staff {
@@ -63,23 +62,49 @@ impl Staff {
 
     pub(super) fn begin(&mut self, post: Arc<Post>) {
         self.posts.push(post);
-        self.started += 1;
-        self.largest = self.largest.max(self.posts.len());
     }
 
-    pub(super) fn leave(&mut self, post: &Arc<Post>) {
+    pub(super) fn leave(&mut self, post: &Arc<Post>, departure: Departure) {
         self.posts.retain(|each| !Arc::ptr_eq(each, post));
         self.past += post.counters.read();
-        self.stopped += 1;
+        let counter = match departure {
+            Departure::Closed => &mut self.stopped.closed,
+            Departure::Idle => &mut self.stopped.idle,
+            Departure::Surplus => &mut self.stopped.surplus,
+        };
+        *counter += 1;
     }
 
-    /// Keeps a thread to be joined when the pool has ended.
-    pub(super) fn keep(&mut self, thread: JoinHandle<()>) {
-        self.threads.push(thread);
+    /// Keeps a thread to be joined when the pool has ended. (Gives back one that is not worth it: its worker has left.)
+    pub(super) fn keep(&mut self, number: usize, thread: JoinHandle<()>) -> Option<JoinHandle<()>> {
+        match self.threads.entry(number) {
+            Entry::Vacant(place) => {
+                place.insert(Some(thread));
+                None
+            }
+            Entry::Occupied(left) => {
+                left.remove();
+                Some(thread)
+            }
+        }
+    }
+
+    /// The thread of a worker that leaves a running pool: it is not joined by anybody.
+    pub(super) fn dismiss(&mut self, number: usize) -> Option<JoinHandle<()>> {
+        match self.threads.entry(number) {
+            Entry::Occupied(kept) => kept.remove(),
+            Entry::Vacant(place) => {
+                place.insert(None);
+                None
+            }
+        }
     }
 
     pub(super) fn take_threads(&mut self) -> Vec<JoinHandle<()>> {
         std::mem::take(&mut self.threads)
+            .into_values()
+            .flatten()
+            .collect()
     }
 
     pub(super) fn read(&self) -> Reading {
@@ -89,9 +114,6 @@ impl Staff {
         }
         Reading {
             totals,
-            threads: self.posts.len(),
-            largest: self.largest,
-            started: self.started,
             stopped: self.stopped,
         }
     }
@@ -100,7 +122,7 @@ impl Staff {
     pub(super) fn tokens(&self) -> Vec<Token> {
         self.posts
             .iter()
-            .filter_map(|post| post.token.lock().clone())
+            .flat_map(|post| post.tokens.lock().clone())
             .collect()
     }
 
@@ -112,29 +134,51 @@ impl Staff {
     }
 }
 
+/// Why a worker left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// The pool is closed and nothing waits.
+    Closed,
+    /// It was idle for the keep-alive time.
+    Idle,
+    /// There were more workers than the pool may have: it was resized, or a spare was no longer needed.
+    Surplus,
+}
+
 impl Engine {
     pub(crate) fn next_worker_number(&self) -> usize {
         self.staff.lock().next_number()
     }
 
-    pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
-        self.staff.lock().keep(thread);
+    pub(crate) fn keep_thread(&self, number: usize, thread: JoinHandle<()>) {
+        let gone = self.staff.lock().keep(number, thread);
+        drop(gone);
     }
 
     pub(crate) fn worker_begins(&self, post: Arc<Post>) {
         self.staff.lock().begin(post);
     }
 
-    /// A worker's last act: nothing of it is counted or asked for after this.
-    pub(crate) fn worker_leaves(&self, post: &Arc<Post>) {
-        self.staff.lock().leave(post);
-        {
-            let mut producers = self.room.producers();
-            producers.gate.workers -= 1;
-            producers.shut();
-        }
+    /// A worker's last act: nothing of it is counted or asked for after this. The crew was told when it decided to leave.
+    pub(crate) fn worker_leaves(&self, post: &Arc<Post>, number: usize, departure: Departure) {
+        let thread = {
+            let mut staff = self.staff.lock();
+            staff.leave(post, departure);
+            // Whoever closes the pool joins those that were there to the end.
+            if departure == Departure::Closed {
+                None
+            } else {
+                staff.dismiss(number)
+            }
+        };
+        drop(thread);
         let _ = self.run_state.leave();
         self.clock.hint();
         self.try_terminate();
+    }
+
+    /// Tasks that workers have run to their end.
+    pub(super) fn ended_tasks(&self) -> u64 {
+        self.staff.lock().read().totals.ended()
     }
 }

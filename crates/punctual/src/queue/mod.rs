@@ -14,8 +14,6 @@ mod tests;
 
 pub(crate) use room::{Refusal, Room};
 
-use crate::ConfigError;
-
 /// How much may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
@@ -54,7 +52,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// First in, first out, at most `n` waiting tasks.
+    /// First in, first out, at most `n` waiting tasks. `bounded(0)` is [`Queue::handoff`].
     #[must_use]
     pub fn bounded(n: usize) -> Self {
         Queue {
@@ -70,19 +68,13 @@ impl Queue {
         }
     }
 
-    pub(crate) fn capacity(&self) -> Capacity {
-        self.capacity
+    /// No waiting room: a task is accepted only if a worker is free for it, or may be started.
+    #[must_use]
+    pub fn handoff() -> Self {
+        Queue::bounded(0)
     }
 
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        match self.capacity {
-            Capacity::Bounded(0) => Err(ConfigError::new(
-                "queue",
-                "bounded(0)",
-                "a queue holds at least one task",
-                "give it room, e.g. Queue::bounded(1)",
-            )),
-            _ => Ok(()),
-        }
+    pub(crate) fn capacity(&self) -> Capacity {
+        self.capacity
     }
 }

@@ -7,8 +7,8 @@ use super::Capacity;
 use super::room::{Refusal, Room};
 use crate::models::model;
 use crate::sync::Arc;
+use crate::task::home::Removal;
 use crate::task::record::{Inline, Slot};
-use crate::task::state::End;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
 
@@ -22,7 +22,7 @@ fn push(room: &Room<()>, ran: &Arc<Log>, number: usize) -> Result<(), Refusal> {
 fn run_all(room: &Room<()>) -> usize {
     let mut slot = Slot::empty();
     let mut count = 0;
-    while room.pop(&mut slot) {
+    while room.pop(&mut slot, || ()) {
         slot.run();
         count += 1;
     }
@@ -101,7 +101,7 @@ fn permits_are_never_overdrawn() {
         });
         let first = push(&room, &ran, 0);
         let mut slot = Slot::empty();
-        let popped = room.pop(&mut slot);
+        let popped = room.pop(&mut slot, || ());
         if popped {
             slot.run();
         }
@@ -128,11 +128,11 @@ fn drain_and_pop_share_without_loss() {
         let mut drained = 0;
         for mut slot in room.drain() {
             slot.run();
-            let _ = room.remove(End::Returned);
+            let _ = room.remove(Removal::Returned);
             drained += 1;
         }
         assert_eq!(drained + consumer.join().unwrap(), 2);
-        let (tally, ()) = room.tally(|| ());
+        let (tally, (), ()) = room.tally(|| (), |()| ());
         assert_eq!(tally.waiting(), 0);
     });
 }

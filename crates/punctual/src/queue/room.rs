@@ -5,8 +5,8 @@
 //! user-written happens under either lock, and nothing is allocated there but a sweep's list of what it found.
 //!
 //! **Counting.** `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a
-//! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`: tasks that ended
-//! without being taken, together *removed*. A permit is held from the push until the task is taken or removed, so
+//! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`: tasks
+//! that ended without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push until the task is taken or removed, so
 //! `waiting = pushed - taken - removed`, and each permit comes back exactly once. The producers keep a stale copy of what
 //! came back and look again only when that is used up: in the common case they compare two numbers of their own and read
 //! nothing that consumers write.
@@ -17,12 +17,13 @@
 use super::Capacity;
 use super::chain::{Head, Swept, Tail};
 use super::segment::Owned;
-use crate::sync::atomic::AtomicU64;
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
 use crate::task::Class;
+use crate::task::home::Removal;
 use crate::task::record::{Payload, Slot};
-use crate::task::state::{Claim, End};
+use crate::task::state::Claim;
 use crate::time::{Clock, Tick};
 
 /// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
@@ -39,9 +40,57 @@ pub(crate) struct Room<G> {
     pushed: Padded<AtomicU64>,
     consumers: Padded<Lock<Consumers>>,
     popped: Padded<Popped>,
+    removed: Removed,
+    /// Mirrors of the flags that are set under both locks.
+    paused: AtomicBool,
+    waited_for: AtomicBool,
+    spares: Lock<Vec<Owned>>,
+}
+
+/// Tasks that left without being taken by a worker; each count only grows, once per task.
+struct Removed {
     cancelled: AtomicU64,
     returned: AtomicU64,
-    spares: Lock<Vec<Owned>>,
+    evicted: AtomicU64,
+    joined: AtomicU64,
+}
+
+impl Removed {
+    fn new() -> Self {
+        Removed {
+            cancelled: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
+        }
+    }
+
+    fn count(&self, how: Removal) {
+        let counter = match how {
+            Removal::Cancelled => &self.cancelled,
+            Removal::Returned => &self.returned,
+            Removal::Evicted => &self.evicted,
+            Removal::Joined => &self.joined,
+        };
+        counter.fetch_add(1, AcqRel);
+    }
+
+    fn sum(&self) -> u64 {
+        let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
+        ended + self.joined.load(Acquire)
+    }
+}
+
+/// What a room asks of what the pool keeps under the producers' lock.
+pub(crate) trait Gate {
+    /// Whether submissions wait for room.
+    fn is_waited_for(&self) -> bool;
+}
+
+impl Gate for () {
+    fn is_waited_for(&self) -> bool {
+        false
+    }
 }
 
 /// Everything that decides about acceptance.
@@ -57,6 +106,7 @@ pub(crate) struct Producers<G> {
     /// Permits of submissions that are starting a worker before they publish.
     reserved: u64,
     closed: bool,
+    paused: bool,
     pub(crate) gate: G,
 }
 
@@ -66,6 +116,16 @@ struct Consumers {
     popped: u64,
     /// Those among them that a worker took.
     taken: u64,
+    /// Whether there is more to do than to take the head: nothing may be taken, or somebody waits for room.
+    heed: bool,
+}
+
+/// What a look at the head gave.
+enum Taken {
+    Task,
+    /// An entry whose task was claimed elsewhere.
+    Dead,
+    Nothing,
 }
 
 /// Mirror of the consumers' counts, for those who look without their lock.
@@ -97,16 +157,19 @@ pub(crate) struct Tally {
     pub(crate) cancelled: u64,
     /// Tasks that `stop` or `drain` took out.
     pub(crate) returned: u64,
+    /// Tasks that were thrown out for others.
+    pub(crate) evicted: u64,
     pub(crate) capacity: Capacity,
+    pub(crate) paused: bool,
 }
 
 impl Tally {
     pub(crate) fn waiting(&self) -> u64 {
-        self.pushed - self.taken - self.cancelled - self.returned
+        self.pushed - self.taken - self.cancelled - self.returned - self.evicted
     }
 }
 
-impl<G> Producers<G> {
+impl<G: Gate> Producers<G> {
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -116,7 +179,7 @@ impl<G> Producers<G> {
         self.shut();
     }
 
-    /// Whether a record may be written without a [`Producers::check`].
+    /// Whether a record may be written without a look at anything else.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.pushed < self.open_until
@@ -127,28 +190,38 @@ impl<G> Producers<G> {
         self.open_until = 0;
     }
 
-    /// After a check that let one in, and a gate that has nothing against it: as many more need not look.
-    pub(crate) fn open(&mut self) {
-        self.open_until = (self.returned.saturating_add(self.capacity.limit())).saturating_sub(self.reserved);
+    /// After a look that let one in: as many need not look.
+    pub(crate) fn open_for(&mut self, records: u64) {
+        self.open_until = self.pushed.saturating_add(records);
     }
 
-    /// Decides whether one more task may come in.
-    pub(crate) fn check(&mut self, room: &Room<G>) -> Result<(), Refusal> {
-        if self.closed {
-            return Err(Refusal::Closed);
-        }
+    pub(crate) fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+        self.shut();
+    }
+
+    /// Tasks that hold a permit now, or are about to: the capacity is compared with this.
+    pub(crate) fn held(&mut self, room: &Room<G>) -> u64 {
         self.returned = room.permits_back();
-        let held = self.pushed - self.returned + self.reserved;
-        match self.capacity {
-            Capacity::Bounded(capacity) if held >= capacity as u64 => Err(Refusal::Full {
-                waiting: held as usize,
-                capacity,
-            }),
-            _ => Ok(()),
-        }
+        self.pushed - self.returned + self.reserved
     }
 
-    /// Writes a record that [`Producers::check`] has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
+    /// Tasks that were let in, or are about to be, and did not leave untaken: those that wait, run, or have ended.
+    pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
+        // What joiners ran in place has been kept, too.
+        self.pushed + self.reserved + room.removed.joined.load(Acquire) - room.removed.sum()
+    }
+
+    /// Whether a submission is between its reservation and its publication.
+    pub(crate) fn has_reservations(&self) -> bool {
+        self.reserved > 0
+    }
+
+    /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
     #[inline]
     pub(crate) fn push<P: Payload>(
         &mut self,
@@ -178,7 +251,7 @@ impl<G> Producers<G> {
     }
 }
 
-impl<G> Room<G> {
+impl<G: Gate> Room<G> {
     pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
         Room {
             producers: Padded(Lock::new(Producers {
@@ -189,6 +262,7 @@ impl<G> Room<G> {
                 open_until: 0,
                 reserved: 0,
                 closed: false,
+                paused: false,
                 gate,
             })),
             pushed: Padded(AtomicU64::new(0)),
@@ -196,13 +270,15 @@ impl<G> Room<G> {
                 head: Head::new(Owned::new()),
                 popped: 0,
                 taken: 0,
+                heed: false,
             })),
             popped: Padded(Popped {
                 records: AtomicU64::new(0),
                 taken: AtomicU64::new(0),
             }),
-            cancelled: AtomicU64::new(0),
-            returned: AtomicU64::new(0),
+            removed: Removed::new(),
+            paused: AtomicBool::new(false),
+            waited_for: AtomicBool::new(false),
             spares: Lock::new(Vec::new()),
         }
     }
@@ -231,46 +307,146 @@ impl<G> Room<G> {
         }
     }
 
-    /// Permits that came back: three counts that only grow, so the sum is never more than the truth.
+    /// Permits that came back: counts that only grow, so the sum is never more than the truth.
     fn permits_back(&self) -> u64 {
-        self.popped.taken.load(Acquire) + self.removed()
+        self.popped.taken.load(Acquire) + self.removed.sum()
     }
 
-    /// Tasks that ended without being taken.
-    fn removed(&self) -> u64 {
-        self.cancelled.load(Acquire) + self.returned.load(Acquire)
-    }
-
-    /// Moves the oldest waiting record into the slot, claimed. False: nothing waits.
+    /// Moves the oldest waiting record into the slot, claimed. False: nothing waits, or nothing may be taken. `heed` is
+    /// called, without a lock, if somebody waits for room.
     #[inline]
-    pub(crate) fn pop(&self, slot: &mut Slot) -> bool {
+    pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
         loop {
+            let consumers = self.consumers.lock();
+            if consumers.heed {
+                drop(consumers);
+                return self.pop_heeding(slot, heed);
+            }
+            match self.take(consumers, slot) {
+                Taken::Task => return true,
+                Taken::Nothing => return false,
+                Taken::Dead => {}
+            }
+        }
+    }
+
+    #[cold]
+    fn pop_heeding(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+        let found = loop {
+            let consumers = self.consumers.lock();
+            // Exact: the flag changes under both locks.
+            if self.paused.load(Relaxed) {
+                break false;
+            }
+            match self.take(consumers, slot) {
+                Taken::Task => break true,
+                Taken::Nothing => break false,
+                Taken::Dead => {}
+            }
+        };
+        heed();
+        if self.waited_for.load(Relaxed) {
+            // The line may have ended.
+            self.attend(|_| ());
+        }
+        found
+    }
+
+    /// A worker's first look: as [`Room::pop`], and in the same section `look` tells the gate that it was made.
+    pub(crate) fn pop_first(&self, slot: &mut Slot, look: impl FnOnce(&mut G)) -> bool {
+        let mut dead = Vec::new();
+        let found = {
+            let mut consumers = self.consumers.lock();
+            let mut producers = self.producers.lock();
+            look(&mut producers.gate);
+            producers.shut();
+            loop {
+                if producers.paused {
+                    break false;
+                }
+                if consumers.head.is_dry() {
+                    if producers.tail.is_empty() {
+                        break false;
+                    }
+                    consumers.head.refill(&mut producers.tail);
+                }
+                if self.take_head(&mut consumers, slot) {
+                    break true;
+                }
+                dead.extend(slot.take_entry());
+            }
+        };
+        for entry in dead {
+            entry.let_go();
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn take(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
+        if consumers.head.is_dry() {
+            // Without the tail's lock first: a consumer that finds nothing must not slow the producers down.
+            if self.pushed.load(Acquire) == consumers.popped {
+                return Taken::Nothing;
+            }
+            consumers.head.refill(&mut self.producers.lock().tail);
+        }
+        let won = self.take_head(&mut consumers, slot);
+        let finished = consumers.head.take_finished();
+        drop(consumers);
+        if finished.is_some() {
+            self.spare(finished);
+        }
+        if won {
+            return Taken::Task;
+        }
+        if let Some(entry) = slot.take_entry() {
+            entry.let_go();
+        }
+        Taken::Dead
+    }
+
+    /// Moves the head into the slot and claims it; false: claimed elsewhere before. The head is not dry.
+    #[inline(always)]
+    fn take_head(&self, consumers: &mut Consumers, slot: &mut Slot) -> bool {
+        let number = consumers.popped;
+        consumers.head.take(slot, number);
+        // Under the lock: the order of claims is the order of the log, and the permit comes back once.
+        let lost = slot
+            .peek_entry()
+            .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
+        consumers.popped += 1;
+        if !lost {
+            consumers.taken += 1;
+        }
+        self.popped.publish(consumers);
+        !lost
+    }
+
+    /// Takes the oldest waiting task out, claimed as removed; the caller counts it.
+    pub(crate) fn evict(&self) -> Option<Slot> {
+        loop {
+            let mut slot = Slot::empty();
             let mut consumers = self.consumers.lock();
             if consumers.head.is_dry() {
-                // Without the tail's lock first: a consumer that finds nothing must not slow the producers down.
-                if self.pushed.load(Acquire) == consumers.popped {
-                    return false;
+                let mut producers = self.producers.lock();
+                if producers.tail.is_empty() {
+                    return None;
                 }
-                consumers.head.refill(&mut self.producers.lock().tail);
+                consumers.head.refill(&mut producers.tail);
             }
             let number = consumers.popped;
-            consumers.head.take(slot, number);
-            // Under the lock: the order of claims is the order of the log, and the permit comes back once.
+            consumers.head.take(&mut slot, number);
             let lost = slot
                 .peek_entry()
-                .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
+                .is_some_and(|entry| entry.header().state.claim_to_remove() == Claim::Lost);
             consumers.popped += 1;
-            if !lost {
-                consumers.taken += 1;
-            }
             self.popped.publish(&consumers);
             let finished = consumers.head.take_finished();
             drop(consumers);
-            if finished.is_some() {
-                self.spare(finished);
-            }
+            self.spare(finished);
             if !lost {
-                return true;
+                return Some(slot);
             }
             if let Some(entry) = slot.take_entry() {
                 entry.let_go();
@@ -278,50 +454,64 @@ impl<G> Room<G> {
         }
     }
 
+    /// Runs `f` under both locks: whoever takes a task after this sees what it changed in the gate.
+    pub(crate) fn attend<R>(&self, f: impl FnOnce(&mut Producers<G>) -> R) -> R {
+        let mut consumers = self.consumers.lock();
+        let mut producers = self.producers.lock();
+        let answer = f(&mut producers);
+        let is_waited_for = producers.gate.is_waited_for();
+        self.waited_for.store(is_waited_for, Relaxed);
+        self.paused.store(producers.paused, Relaxed);
+        consumers.heed = producers.paused || is_waited_for;
+        answer
+    }
+
+    /// Whether submissions wait for room; a hint without a lock.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waited_for.load(Relaxed)
+    }
+
+    /// From now on nothing is taken, or everything again. A closed room does not pause. Says whether it changed.
+    pub(crate) fn set_paused(&self, paused: bool) -> bool {
+        self.attend(|producers| {
+            let changes = producers.paused != paused && !(paused && producers.closed);
+            if changes {
+                producers.paused = paused;
+            }
+            changes
+        })
+    }
+
     /// Two loads; may be old, both ways.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {
-        self.pushed.load(Acquire) == self.popped.records.load(Acquire)
+        self.pushed.load(Acquire) == self.popped.records.load(Acquire) || self.paused.load(Relaxed)
     }
 
-    /// Whether nothing is in the log, seen under the producers' lock: whoever pushes after this has taken that lock
+    /// Whether nothing is in the log, or nothing may be taken, seen under the producers' lock: whoever pushes after this has taken that lock
     /// after us, and sees what we wrote before it. The idle protocol stands on this.
     pub(crate) fn is_empty(&self) -> bool {
-        self.look(|_| true)
+        self.look(|_, is_empty| is_empty)
     }
 
-    /// [`Room::is_empty`], and more may come.
-    pub(crate) fn is_empty_and_open(&self) -> bool {
-        self.look(|producers| !producers.closed)
+    /// [`Room::is_empty`], and what the gate says in the same moment.
+    pub(crate) fn look<R>(&self, at: impl FnOnce(&mut Producers<G>, bool) -> R) -> R {
+        let mut producers = self.producers.lock();
+        let is_empty = producers.paused || producers.pushed == self.popped.records.load(Acquire);
+        at(&mut producers, is_empty)
     }
 
-    /// [`Room::is_empty`], and nothing will come any more.
-    pub(crate) fn is_closed_and_empty(&self) -> bool {
-        self.look(|producers| producers.closed)
-    }
-
-    fn look(&self, holds: impl FnOnce(&Producers<G>) -> bool) -> bool {
-        let producers = self.producers.lock();
-        producers.pushed == self.popped.records.load(Acquire) && holds(&producers)
-    }
-
-    /// A task ended without being taken, as `Cancelled` or `Returned`: its permit comes back. Says whether the dead
-    /// entries need a sweep.
+    /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
     #[must_use]
-    pub(crate) fn remove(&self, end: End) -> bool {
-        let counter = if end == End::Returned {
-            &self.returned
-        } else {
-            &self.cancelled
-        };
-        counter.fetch_add(1, AcqRel);
-        // Drained records count in both; the difference is what lies dead in the log. Both may be a moment old.
+    pub(crate) fn remove(&self, how: Removal) -> bool {
+        self.removed.count(how);
+        // Drained and evicted records count in both; the difference is what lies dead in the log. Both may be a moment old.
         let untaken = self
             .popped
             .records
             .load(Acquire)
             .saturating_sub(self.popped.taken.load(Acquire));
-        let dead = self.removed().saturating_sub(untaken);
+        let dead = self.removed.sum().saturating_sub(untaken);
         if dead <= DEAD_SLACK {
             return false;
         }
@@ -364,23 +554,29 @@ impl<G> Room<G> {
         }
     }
 
-    /// The counts at one moment. While `settled` runs no task can be taken, so what it reads of ended tasks fits the
-    /// taken ones.
-    pub(crate) fn tally<R>(&self, settled: impl FnOnce() -> R) -> (Tally, R) {
+    /// The counts at one moment, and what the gate says. While `settled` runs no task can be taken from the log, so what
+    /// it reads of ended tasks fits the taken ones; what joiners take in place is read after it.
+    pub(crate) fn tally<R, S>(&self, settled: impl FnOnce() -> R, at: impl FnOnce(&G) -> S) -> (Tally, R, S) {
         let consumers = self.consumers.lock();
         let settled = settled();
-        let (taken, cancelled) = (consumers.taken, self.cancelled.load(Acquire));
-        let returned = self.returned.load(Acquire);
+        let taken = consumers.taken + self.removed.joined.load(Acquire);
+        let (cancelled, returned) = (
+            self.removed.cancelled.load(Acquire),
+            self.removed.returned.load(Acquire),
+        );
+        let evicted = self.removed.evicted.load(Acquire);
         let producers = self.producers.lock();
-        let (pushed, capacity) = (producers.pushed, producers.capacity);
         let tally = Tally {
-            pushed,
+            pushed: producers.pushed,
             taken,
             cancelled,
             returned,
-            capacity,
+            evicted,
+            capacity: producers.capacity,
+            paused: producers.paused,
         };
-        (tally, settled)
+        let at = at(&producers.gate);
+        (tally, settled, at)
     }
 
     /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
@@ -394,9 +590,15 @@ impl<G> Room<G> {
     pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
         loop {
             let mut producers = self.producers();
-            if !producers.is_open() {
-                producers.check(self)?;
-                producers.open();
+            if producers.closed {
+                return Err(Refusal::Closed);
+            }
+            let waiting = producers.held(self) as usize;
+            match producers.capacity {
+                Capacity::Bounded(capacity) if waiting >= capacity => {
+                    return Err(Refusal::Full { waiting, capacity });
+                }
+                _ => {}
             }
             match producers.push(self, Class::ROOT, payload, true, &Clock::system()) {
                 Ok(()) => return Ok(()),

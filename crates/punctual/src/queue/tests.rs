@@ -7,6 +7,7 @@ use super::room::Room;
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Options};
+use crate::task::home::Removal;
 use crate::task::record::{Inline, Slot};
 use crate::task::state::{Claim, End};
 use std::collections::VecDeque;
@@ -56,7 +57,7 @@ fn cancel(room: &Room<()>, block: NonNull<Header>) -> bool {
     // SAFETY: the claim is won, and this is the closure's end.
     unsafe { Header::drop_closure(block) };
     let _ = header.state.resolve(End::Cancelled, false);
-    room.remove(End::Cancelled)
+    room.remove(Removal::Cancelled)
 }
 
 fn run(slot: &mut Slot) {
@@ -117,13 +118,13 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                             assert_eq!(entry.header().state.claim_to_remove(), Claim::Won);
                         }
                         run(&mut slot);
-                        let _ = room.remove(End::Returned);
+                        let _ = room.remove(Removal::Returned);
                         expected.push(model.pop_front().unwrap().0);
                     }
                     assert!(model.is_empty());
                 }
                 _ => {
-                    let popped = room.pop(&mut slot);
+                    let popped = room.pop(&mut slot, || ());
                     assert_eq!(popped, !model.is_empty(), "seed {seed}, step {number}");
                     if let Some((number, _)) = model.pop_front() {
                         run(&mut slot);
@@ -131,10 +132,10 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                     }
                 }
             }
-            let (tally, ()) = room.tally(|| ());
+            let (tally, (), ()) = room.tally(|| (), |()| ());
             assert_eq!(tally.waiting(), model.len() as u64, "seed {seed}, step {number}");
         }
-        while room.pop(&mut slot) {
+        while room.pop(&mut slot, || ()) {
             run(&mut slot);
             expected.push(model.pop_front().unwrap().0);
         }
@@ -161,9 +162,9 @@ fn dead_entries_ask_for_a_sweep_at_their_bound() {
     room.sweep();
     assert!(!room.is_empty(), "the closure is still there");
     let mut slot = Slot::empty();
-    assert!(room.pop(&mut slot));
+    assert!(room.pop(&mut slot, || ()));
     slot.run();
-    assert!(!room.pop(&mut slot));
+    assert!(!room.pop(&mut slot, || ()));
 }
 
 #[test]

@@ -21,10 +21,11 @@
 
 #![allow(unsafe_code)]
 
+use super::decorate::Contexts;
 use super::home::HomeRef;
 use super::recycle;
 use super::side::Side;
-use super::state::{End, Share, Snapshot, State};
+use super::state::{End, Resolved, Share, Snapshot, State};
 use super::{Class, Priority, TaskInfo, Token, contain, discard};
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -67,6 +68,8 @@ union Payload<F, T> {
 /// What differs from closure to closure.
 struct Table {
     layout: Layout,
+    /// The closure borrows from a scope, which waits until it has been dropped: nobody may keep it.
+    is_scoped: bool,
     type_name: fn() -> &'static str,
     run: unsafe fn(NonNull<Header>) -> End,
     drop_closure: unsafe fn(NonNull<Header>),
@@ -75,6 +78,8 @@ struct Table {
     take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
     peek_panic: unsafe fn(NonNull<Header>) -> *const (dyn Any + Send),
     drop_value: unsafe fn(NonNull<Header>),
+    /// Puts a panic where the closure was, which has been dropped.
+    put_panic: unsafe fn(NonNull<Header>, Box<dyn Any + Send>),
 }
 
 #[cfg(all(not(any(loom, shuttle)), target_pointer_width = "64"))]
@@ -89,11 +94,13 @@ pub(crate) struct Options {
     pub(crate) name: Option<Cow<'static, str>>,
     pub(crate) token: Option<Token>,
     pub(crate) clock: Option<Clock>,
+    /// What the pool's decorators captured at submission.
+    pub(crate) contexts: Option<Contexts>,
 }
 
 impl Options {
     fn is_plain(&self) -> bool {
-        self.name.is_none() && self.token.is_none() && self.clock.is_none()
+        self.name.is_none() && self.token.is_none() && self.clock.is_none() && self.contexts.is_none()
     }
 }
 
@@ -101,16 +108,23 @@ impl<F, T> Block<F, T>
 where
     F: FnOnce() -> T,
 {
-    const TABLE: Table = Table {
-        layout: Layout::new::<Self>(),
-        type_name: std::any::type_name::<F>,
-        run: Self::run,
-        drop_closure: Self::drop_closure,
-        take_value: Self::take_value,
-        take_panic: Self::take_panic,
-        peek_panic: Self::peek_panic,
-        drop_value: Self::drop_value,
-    };
+    const TABLE: Table = Self::table(false);
+    const SCOPED_TABLE: Table = Self::table(true);
+
+    const fn table(is_scoped: bool) -> Table {
+        Table {
+            layout: Layout::new::<Self>(),
+            is_scoped,
+            type_name: std::any::type_name::<F>,
+            run: Self::run,
+            drop_closure: Self::drop_closure,
+            take_value: Self::take_value,
+            take_panic: Self::take_panic,
+            peek_panic: Self::peek_panic,
+            drop_value: Self::drop_value,
+            put_panic: Self::put_panic,
+        }
+    }
 
     /// # Safety
     /// `header` is that of a live `Block<F, T>`, whose payload is the caller's by rule 2 or 3.
@@ -133,12 +147,17 @@ where
                 End::Finished
             }
             Err(panic) => {
-                let panic = ManuallyDrop::new(panic);
                 // SAFETY: as above.
-                unsafe { Self::payload(header, |payload| (*payload).panic = panic) };
+                unsafe { Self::put_panic(header, panic) };
                 End::Panicked
             }
         }
+    }
+
+    unsafe fn put_panic(header: NonNull<Header>, panic: Box<dyn Any + Send>) {
+        let panic = ManuallyDrop::new(panic);
+        // SAFETY: the closure is gone, the payload is the caller's until it resolves (rule 3).
+        unsafe { Self::payload(header, |payload| (*payload).panic = panic) };
     }
 
     unsafe fn drop_closure(header: NonNull<Header>) {
@@ -199,6 +218,48 @@ impl Entry {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let table = &Block::<F, T>::TABLE;
+        // SAFETY: closure and value live as long as they like.
+        unsafe { Self::make(table, class, fork, home, with_handle, options, closure) }
+    }
+
+    /// As [`Entry::new`] for a closure that borrows.
+    ///
+    /// # Safety
+    /// What the closure and its value borrow outlives both: the caller waits until both have been dropped.
+    pub(crate) unsafe fn scoped<F, T>(
+        class: Class,
+        fork: u16,
+        home: *const HomeRef,
+        with_handle: bool,
+        options: Options,
+        closure: F,
+    ) -> Self
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let table = &Block::<F, T>::SCOPED_TABLE;
+        // SAFETY: the caller's promise.
+        unsafe { Self::make(table, class, fork, home, with_handle, options, closure) }
+    }
+
+    /// # Safety
+    /// As [`Entry::scoped`]; `table` is one of the closure's two.
+    #[inline]
+    unsafe fn make<F, T>(
+        table: &'static Table,
+        class: Class,
+        fork: u16,
+        home: *const HomeRef,
+        with_handle: bool,
+        options: Options,
+        closure: F,
+    ) -> Self
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
         let memory = recycle::acquire(Layout::new::<Block<F, T>>()).cast::<Block<F, T>>();
         let state = State::new(with_handle, options.token.is_some());
         let link = if options.is_plain() {
@@ -209,6 +270,7 @@ impl Entry {
                 options.name,
                 options.clock,
                 options.token,
+                options.contexts,
             )))
         };
         // SAFETY: `acquire` gives memory of this layout that nobody else knows.
@@ -218,7 +280,7 @@ impl Entry {
                     state,
                     class,
                     fork,
-                    table: &Block::<F, T>::TABLE,
+                    table,
                     link: AtomicPtr::new(link),
                     waker: Cell::new(MaybeUninit::uninit()),
                 },
@@ -230,20 +292,29 @@ impl Entry {
         Entry(memory.cast())
     }
 
-    /// Takes the closure back out of a block that was never published, and frees the block.
+    /// Takes the closure and what was captured with it back out of a block that was never published, and frees the
+    /// block.
     ///
     /// # Safety
     /// `F` and `T` are those of [`Entry::new`], and no handle or reference was made.
-    pub(crate) unsafe fn unmake<F, T>(self) -> F
+    pub(crate) unsafe fn unmake<F, T>(self) -> (F, Options)
     where
         F: FnOnce() -> T,
     {
+        let contexts = self
+            .header()
+            .side()
+            .and_then(|side| side.more.lock().contexts.take());
+        let options = Options {
+            contexts,
+            ..Options::default()
+        };
         // SAFETY: unpublished, so the submitter is alone with the block (rule 2); the end of its life is here.
         unsafe {
             let closure =
                 Block::<F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
             free(self.0, self.header().state.load());
-            closure
+            (closure, options)
         }
     }
 
@@ -276,6 +347,23 @@ impl Entry {
     pub(crate) unsafe fn run(&self) -> End {
         // SAFETY: the caller's promise is rule 2.
         unsafe { (self.header().table.run)(self.0) }
+    }
+
+    /// Drops the closure instead of running it; with a payload, as if it had panicked.
+    ///
+    /// # Safety
+    /// As [`Entry::run`].
+    pub(crate) unsafe fn decline(&self, panic: Option<Box<dyn Any + Send>>) -> End {
+        // SAFETY: the caller's promise is rule 2.
+        unsafe { Header::drop_closure(self.0) };
+        match panic {
+            // SAFETY: the closure is gone, the task is not resolved yet.
+            Some(panic) => unsafe {
+                (self.header().table.put_panic)(self.0, panic);
+                End::Panicked
+            },
+            None => End::Cancelled,
+        }
     }
 
     /// Drops the value or panic that [`Entry::run`] left and nobody can take any more (rule 3, last sentence).
@@ -421,7 +509,7 @@ impl Header {
         }
         let home = self.link.load(Acquire);
         if untag(home).is_none() {
-            let made = tag(Box::new(Side::new(home, None, None, None)));
+            let made = tag(Box::new(Side::new(home, None, None, None, None)));
             if self.link.compare_exchange(home, made, AcqRel, Acquire).is_err() {
                 // Somebody was faster; ours was never seen.
                 // SAFETY: `made` is our own box, tagged above.
@@ -446,6 +534,11 @@ impl Header {
             type_name: self.type_name(),
             priority: Priority::NORMAL,
         }
+    }
+
+    /// Whether the closure borrows from a scope.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.table.is_scoped
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -483,6 +576,21 @@ impl Header {
     pub(crate) unsafe fn drop_closure(block: NonNull<Header>) {
         // SAFETY: the caller's promise is rule 2.
         unsafe { (block.as_ref().table.drop_closure)(block) };
+    }
+
+    /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters.
+    ///
+    /// # Safety
+    /// As [`Header::drop_closure`], and the caller holds a share to the end of this call.
+    pub(crate) unsafe fn end_unrun(block: NonNull<Header>, end: End) {
+        // SAFETY: the caller's promise. Before anyone is told: whoever knows the outcome finds what the closure held gone.
+        unsafe { Header::drop_closure(block) };
+        // SAFETY: the caller holds a share.
+        match unsafe { block.as_ref() }.state.resolve(end, false) {
+            // SAFETY: the caller holds a share.
+            Resolved::Fixed(after) => unsafe { Header::wake_waiters(block, after) },
+            Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
+        }
     }
 
     /// Moves the value out.
@@ -530,7 +638,7 @@ unsafe fn drop_result(block: NonNull<Header>, end: End) {
         End::Finished => unsafe { (table.drop_value)(block) },
         // SAFETY: the caller's promise.
         End::Panicked => discard(unsafe { (table.take_panic)(block) }),
-        End::Cancelled | End::Returned => {}
+        End::Cancelled | End::Returned | End::Evicted | End::Rejected => {}
     }
 }
 

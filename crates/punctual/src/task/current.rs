@@ -2,7 +2,8 @@
 //!
 //! In: a [`Frame`], entered by a worker once and told of each task. Out: [`current`], [`sleep`], and for the rest of
 //! the library [`here`]: where am I. Frames nest: a thread that runs one task inside another (a caller that runs what
-//! a full pool refused, a join that runs in place) enters a second frame and finds the first again when it leaves.
+//! a full pool refused, a join that runs in place) enters a second frame and finds the first again when it leaves. A
+//! nested frame knows the pool of its task, and, from the outermost one, the pool whose worker the thread is.
 
 #![allow(unsafe_code)]
 
@@ -11,6 +12,7 @@ use super::home::HomeRef;
 use super::side::next_id;
 use super::token::{Cancelled, Token};
 use super::{Priority, TaskInfo};
+use crate::observe::counters::Counters;
 use crate::sync::{Lock, local};
 use crate::time::{Clock, Place, Wait, Waked, deadline_after};
 use std::cell::{Cell, RefCell};
@@ -20,18 +22,34 @@ use std::time::Duration;
 
 /// What a thread is running, and for whom.
 pub(crate) struct Frame<'a> {
+    /// Of the running task.
     home: &'a HomeRef,
     clock: &'a Clock,
-    /// The pool's number, see [`Place::Task`].
-    identity: usize,
-    /// Where a closing pool finds the token of the running task.
-    visible_token: &'a Lock<Option<Token>>,
+    /// Whose worker the thread is, if it is one.
+    host: Option<Host<'a>>,
+    /// Where a closing pool finds the tokens of running tasks.
+    visible_tokens: &'a Lock<Vec<Token>>,
+    /// Whether the pool counts the running task as active: it was accepted.
+    is_counted: bool,
+    /// The frame this one is nested in.
+    outer: Cell<*const Frame<'static>>,
+    depth: usize,
     task: Cell<Running>,
     token: RefCell<Option<Token>>,
     /// Of a closure, made when asked for; a block's is in its side record.
     id: Cell<Option<u64>>,
     /// Whether the running task asked for its token or its number; most never do.
     asked: Cell<bool>,
+}
+
+/// The worker a thread is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host<'a> {
+    pub(crate) home: &'a HomeRef,
+    /// The pool's number, see [`Place::Task`].
+    pub(crate) identity: usize,
+    pub(crate) counters: &'a Counters,
+    pub(crate) visible_tokens: &'a Lock<Vec<Token>>,
 }
 
 #[derive(Clone, Copy)]
@@ -46,17 +64,43 @@ local! {
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn new(
+    /// A worker's frame, for all its tasks.
+    pub(crate) fn of_worker(host: Host<'a>, clock: &'a Clock) -> Self {
+        Frame {
+            home: host.home,
+            clock,
+            host: Some(host),
+            visible_tokens: host.visible_tokens,
+            is_counted: true,
+            outer: Cell::new(null()),
+            depth: 0,
+            task: Cell::new(Running::Nothing),
+            token: RefCell::new(None),
+            id: Cell::new(None),
+            asked: Cell::new(false),
+        }
+    }
+
+    /// A frame for one task of `home`'s pool, inside whatever this thread is doing.
+    pub(crate) fn nested(
+        outer: Here<'a>,
         home: &'a HomeRef,
         clock: &'a Clock,
-        identity: usize,
-        visible_token: &'a Lock<Option<Token>>,
+        visible_tokens: &'a Lock<Vec<Token>>,
+        is_counted: bool,
     ) -> Self {
+        let (host, depth) = match outer {
+            Here::Outside => (None, 0),
+            Here::Inside(frame) => (frame.host, frame.depth + 1),
+        };
         Frame {
             home,
             clock,
-            identity,
-            visible_token,
+            host,
+            visible_tokens,
+            is_counted,
+            outer: Cell::new(null()),
+            depth,
             task: Cell::new(Running::Nothing),
             token: RefCell::new(None),
             id: Cell::new(None),
@@ -72,7 +116,9 @@ impl<'a> Frame<'a> {
                 CURRENT.with(|current| current.set(self.0));
             }
         }
-        let _restore = Restore(CURRENT.with(|current| current.replace(std::ptr::from_ref(self).cast())));
+        let outer = CURRENT.with(|current| current.replace(std::ptr::from_ref(self).cast()));
+        let _restore = Restore(outer);
+        self.outer.set(outer);
         f()
     }
 
@@ -100,7 +146,11 @@ impl<'a> Frame<'a> {
         self.asked.set(false);
         self.id.set(None);
         let mine = self.token.borrow_mut().take();
-        let visible = self.visible_token.lock().take();
+        let visible = mine.as_ref().and_then(|mine| {
+            let mut tokens = self.visible_tokens.lock();
+            let index = tokens.iter().rposition(|each| each.is_same(mine));
+            index.map(|index| tokens.swap_remove(index))
+        });
         // Outside the lock: the last owner of a token drops wakers.
         super::contain(|| drop((mine, visible)));
     }
@@ -113,6 +163,10 @@ impl<'a> Frame<'a> {
         }
     }
 
+    fn is_running(&self, block: &Header) -> bool {
+        matches!(self.task.get(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
+    }
+
     /// The running task's token, made on first use.
     fn token(&self) -> Token {
         if let Some(token) = &*self.token.borrow() {
@@ -121,7 +175,7 @@ impl<'a> Frame<'a> {
         let token = self.block().map_or_else(Token::new, Header::token);
         self.asked.set(true);
         *self.token.borrow_mut() = Some(token.clone());
-        *self.visible_token.lock() = Some(token.clone());
+        self.visible_tokens.lock().push(token.clone());
         // After the section above: a pool that stops looks into the cell after it has raised its state, so either
         // it found the token there or its state is seen here.
         if self.home.upgrade().is_some_and(|home| home.is_stopping()) {
@@ -187,10 +241,56 @@ impl Here<'_> {
 
     /// For a manual clock, and for the question "is this my own worker".
     pub(crate) fn place(&self) -> Place {
-        match self {
-            Here::Outside => Place::Outside,
-            Here::Inside(frame) => Place::Task(frame.identity),
+        match self.host() {
+            None => Place::Outside,
+            Some(host) => Place::Task(host.identity),
         }
+    }
+
+    /// Whose worker this thread is, if it is one.
+    pub(crate) fn host(&self) -> Option<Host<'_>> {
+        match self {
+            Here::Outside => None,
+            Here::Inside(frame) => frame.host,
+        }
+    }
+
+    /// How many tasks this thread is in the middle of, one inside the other.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Here::Outside => 0,
+            Here::Inside(frame) => frame.depth,
+        }
+    }
+
+    /// The frames of this thread, from the innermost out.
+    fn frames(&self) -> impl Iterator<Item = &Frame<'_>> {
+        let first = match self {
+            Here::Outside => None,
+            Here::Inside(frame) => Some(*frame),
+        };
+        // SAFETY: `enter` noted the frame that was current on this thread, which outlives the one inside it.
+        std::iter::successors(first, |frame| unsafe { frame.outer.get().as_ref() })
+    }
+
+    /// Whether this thread is in the middle of that task.
+    pub(crate) fn is_inside_of(&self, block: &Header) -> bool {
+        self.frames().any(|frame| frame.is_running(block))
+    }
+
+    /// The blocks, by address, of the tasks this thread is in the middle of.
+    pub(crate) fn blocks(&self) -> Vec<usize> {
+        let blocks = self.frames().filter_map(|frame| frame.block());
+        blocks.map(|block| std::ptr::from_ref(block).addr()).collect()
+    }
+
+    /// How many tasks that this home counts as active the thread is in the middle of.
+    pub(crate) fn tasks_of(&self, home: &HomeRef) -> u64 {
+        let mine = |frame: &&Frame<'_>| {
+            let is_running = !matches!(frame.task.get(), Running::Nothing);
+            is_running && frame.is_counted && std::ptr::eq(frame.home, home)
+        };
+        self.frames().filter(mine).count() as u64
     }
 
     /// The token of the task that calls, which interrupts its waits.
@@ -204,9 +304,7 @@ impl Here<'_> {
     pub(crate) fn is_running(&self, block: &Header) -> bool {
         match self {
             Here::Outside => false,
-            Here::Inside(frame) => {
-                matches!(frame.task.get(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
-            }
+            Here::Inside(frame) => frame.is_running(block),
         }
     }
 
@@ -221,7 +319,7 @@ impl Here<'_> {
 impl fmt::Debug for Frame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frame")
-            .field("pool", &self.identity)
+            .field("depth", &self.depth)
             .finish_non_exhaustive()
     }
 }

@@ -8,16 +8,27 @@
 
 #![allow(unsafe_code)]
 
-use super::state::End;
 use super::{Class, TaskInfo};
 use crate::sync::{Arc, Weak};
 use std::any::Any;
 
+/// How a task left without being taken by a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    Cancelled,
+    /// `stop` or `drain` took it out.
+    Returned,
+    /// Thrown out for another.
+    Evicted,
+    /// Somebody who waits for it runs it in place.
+    Joined,
+}
+
 /// What a task asks of the engine behind it.
 pub(crate) trait Home: Any + Send + Sync {
-    /// A claimed task will never be taken by a worker (its end is [`End::Cancelled`] or [`End::Returned`]): counts it
-    /// and gives its permit back. Before the waiters are told, so that whoever was told finds it counted.
-    fn remove(&self, class: Class, end: End);
+    /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
+    /// told, so that whoever was told finds it counted.
+    fn remove(&self, class: Class, how: Removal);
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
@@ -30,6 +41,12 @@ pub(crate) trait Home: Any + Send + Sync {
 
 /// A thin pointer's target: lives inside the engine, and can become an owning reference to it.
 pub(crate) struct HomeRef(Weak<dyn Home>);
+
+impl std::fmt::Debug for HomeRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HomeRef")
+    }
+}
 
 impl HomeRef {
     pub(crate) fn new(home: Weak<dyn Home>) -> Self {

@@ -3,8 +3,10 @@
 //! In: a task about to run, or its end. Out: each callback called at most once for it, contained and counted.
 //! Not here: when they are called ([`run`](super::run)), and thread hooks ([`worker`](crate::worker)).
 
-use super::{Outcome, TaskInfo, contain};
+use super::decorate::Decorators;
+use super::{Outcome, TaskInfo, contain, discard};
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
+use std::any::Any;
 use std::fmt;
 
 type Before = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
@@ -16,6 +18,7 @@ pub(crate) struct Hooks {
     pub(crate) before: Option<Before>,
     pub(crate) after: Option<After>,
     pub(crate) failure: Option<After>,
+    pub(crate) decorators: Decorators,
     /// Callbacks that panicked.
     pub(crate) panics: AtomicU64,
 }
@@ -23,7 +26,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Whether each task must be described to somebody: the worker then takes the longer way round.
     pub(crate) fn watch_tasks(&self) -> bool {
-        self.before.is_some() || self.after.is_some()
+        self.before.is_some() || self.after.is_some() || !self.decorators.is_empty()
     }
 
     pub(crate) fn before(&self, task: &TaskInfo<'_>) {
@@ -50,6 +53,12 @@ impl Hooks {
             self.panics.fetch_add(1, Relaxed);
         }
     }
+
+    /// Counts the panic of a callback that was caught elsewhere.
+    pub(crate) fn count_panic(&self, payload: Box<dyn Any + Send>) {
+        self.panics.fetch_add(1, Relaxed);
+        discard(payload);
+    }
 }
 
 impl fmt::Debug for Hooks {
@@ -58,6 +67,7 @@ impl fmt::Debug for Hooks {
             .field("before", &self.before.is_some())
             .field("after", &self.after.is_some())
             .field("failure", &self.failure.is_some())
+            .field("decorators", &self.decorators)
             .field("panics", &self.panics.load(Relaxed))
             .finish()
     }

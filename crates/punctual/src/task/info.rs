@@ -38,6 +38,8 @@ pub enum Outcome<'a> {
     Cancelled,
     /// It waited longer than it was meant to.
     Expired,
+    /// It was thrown out of a full queue for another.
+    Evicted,
 }
 
 impl fmt::Debug for Outcome<'_> {
@@ -47,6 +49,7 @@ impl fmt::Debug for Outcome<'_> {
             Outcome::Panicked(payload) => write!(f, "Panicked({})", panic_text(*payload)),
             Outcome::Cancelled => f.write_str("Cancelled"),
             Outcome::Expired => f.write_str("Expired"),
+            Outcome::Evicted => f.write_str("Evicted"),
         }
     }
 }

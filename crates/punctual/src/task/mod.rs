@@ -31,6 +31,7 @@
 
 pub(crate) mod block;
 mod current;
+pub(crate) mod decorate;
 pub(crate) mod home;
 pub(crate) mod hooks;
 mod info;
@@ -48,7 +49,7 @@ pub use current::{CurrentTask, current, sleep};
 pub use info::{Outcome, Priority, TaskInfo};
 pub use token::{Cancelled, Token};
 
-pub(crate) use current::{Frame, Here, here, is_inside};
+pub(crate) use current::{Frame, Here, Host, here, is_inside};
 pub(crate) use info::panic_text;
 
 use std::any::Any;

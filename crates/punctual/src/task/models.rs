@@ -80,7 +80,7 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
                 counters: &counters,
                 watched: hooks.watch_tasks(),
             };
-            runner.run(&mut Slot::of_entry(entry));
+            runner.run(&mut Slot::holding(Class::ROOT, entry));
         }),
     }
 }

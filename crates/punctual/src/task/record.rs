@@ -10,8 +10,10 @@
 
 #![allow(unsafe_code)]
 
-use super::Class;
-use super::block::Entry;
+use super::block::{Entry, Header};
+use super::side::next_id;
+use super::state::End;
+use super::{Class, Priority, TaskInfo};
 use crate::time::Tick;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -172,14 +174,24 @@ impl Slot {
         }
     }
 
-    /// A slot with an entry that never lay in a queue.
-    #[cfg(all(test, loom))]
-    pub(crate) fn of_entry(entry: Entry) -> Self {
+    /// A slot with a payload that never lay in a queue.
+    pub(crate) fn holding<P: Payload>(class: Class, payload: P) -> Self {
         let mut slot = Slot::empty();
-        slot.table = Some(&Entry::TABLE);
-        // SAFETY: an entry is one pointer, and the first word has room for it.
-        unsafe { slot.words.as_mut_ptr().cast::<Entry>().write(entry) };
+        slot.class = class;
+        slot.table = Some(&P::TABLE);
+        // SAFETY: a payload is at most as long as the slot's words and no more than word-aligned.
+        unsafe { slot.words.as_mut_ptr().cast::<P>().write(payload) };
         slot
+    }
+
+    /// Moves the payload out again.
+    ///
+    /// # Safety
+    /// The slot was made by [`Slot::holding`] with this type, and still holds it.
+    pub(crate) unsafe fn into_payload<P: Payload>(mut self) -> P {
+        self.table = None;
+        // SAFETY: the caller's promise; the slot is empty from here on.
+        unsafe { self.words.as_ptr().cast::<P>().read() }
     }
 
     /// Fills an empty slot from the queue's memory; gives the payload's length in words.
@@ -240,6 +252,46 @@ impl Slot {
         self.table = None;
         // SAFETY: as in `peek_entry`; the slot is empty from here on, so the entry is moved once.
         Some(unsafe { Entry::from_raw(self.words.as_ptr().cast::<NonNull<_>>().read()) })
+    }
+
+    /// What hooks and policies are told of the task.
+    pub(crate) fn info(&self) -> TaskInfo<'_> {
+        match self.peek_entry() {
+            Some(entry) => entry.header().info(),
+            None => TaskInfo {
+                id: next_id(),
+                name: None,
+                type_name: self.type_name()(),
+                priority: Priority::NORMAL,
+            },
+        }
+    }
+
+    /// Ends a task that will not run: drops its closure, tells its waiters and then `told`. A task with a handle has been
+    /// claimed by the caller, or was never published.
+    pub(crate) fn end_unrun(mut self, end: End, told: Option<&dyn Fn(&TaskInfo<'_>)>) {
+        let Some(entry) = self.take_entry() else {
+            let told = told.map(|told| (told, self.info().id, self.type_name()()));
+            drop(self);
+            if let Some((told, id, type_name)) = told {
+                told(&TaskInfo {
+                    id,
+                    name: None,
+                    type_name,
+                    priority: Priority::NORMAL,
+                });
+            }
+            return;
+        };
+        if !entry.header().state.load().is_claimed() {
+            let _ = entry.header().state.claim_to_remove();
+        }
+        // SAFETY: claimed, and the closure is still there; the entry is a share.
+        unsafe { Header::end_unrun(entry.pointer(), end) };
+        if let Some(told) = told {
+            told(&entry.header().info());
+        }
+        entry.let_go();
     }
 
     /// Runs the closure in this slot; what it panics with passes through.

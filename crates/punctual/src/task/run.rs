@@ -4,7 +4,8 @@
 //! with a handle: before hook, body, count, outcome published, waiters woken, after hook, share given up. Two things
 //! bend it. A panic's payload is shown to the after hook *before* it is published, because after that it is the
 //! handle's. And without hooks, outcome and share go in one step. A panic goes no further than its task: the worker
-//! lives, and if nobody reads the failure the pool's sink is told, once.
+//! lives, and if nobody reads the failure the pool's sink is told, once. Decorators go round the body, inside the
+//! hooks.
 
 #![allow(unsafe_code)]
 
@@ -17,6 +18,7 @@ use super::{Outcome, discard};
 use crate::observe::counters::Counters;
 use crate::sync::Arc;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 /// What running needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +35,18 @@ impl Runner<'_> {
     #[inline]
     pub(crate) fn run(&self, slot: &mut Slot) {
         match slot.take_entry() {
-            Some(entry) => self.run_entry(entry),
+            Some(entry) => self.run_entry(entry, true),
             None => self.run_closure(slot),
         }
+    }
+
+    /// Runs a claimed task whose record still lies in the queue: the task's share is the record's.
+    ///
+    /// # Safety
+    /// The caller won the claim and holds a share of the block until this returns.
+    pub(crate) unsafe fn run_in_place(&self, block: NonNull<Header>) {
+        // SAFETY: not let go of below (`leave` is false), so the record's share is not given up here.
+        self.run_entry(unsafe { Entry::from_raw(block) }, false);
     }
 
     #[inline]
@@ -68,30 +79,82 @@ impl Runner<'_> {
         discard(payload);
     }
 
+    /// With `leave`, gives the task's share up at the end.
     #[inline]
-    fn run_entry(&self, entry: Entry) {
+    fn run_entry(&self, entry: Entry, leave: bool) {
         self.frame.begin_block(entry.pointer());
-        if self.watched {
+        let end = if self.watched {
             self.hooks.before(&entry.header().info());
-        }
-        // SAFETY: the slot's task was claimed by the queue for this worker, and this is its one run.
-        let end = unsafe { entry.run() };
+            self.run_decorated(&entry)
+        } else {
+            // SAFETY: the slot's task was claimed by the queue for this worker, and this is its one run.
+            unsafe { entry.run() }
+        };
         match end {
-            End::Panicked => self.block_panicked(entry),
-            _ => self.block_finished(entry),
+            End::Finished => self.block_finished(entry, leave),
+            End::Panicked => self.block_panicked(entry, leave),
+            _ => self.block_declined(entry, leave),
         }
         self.frame.end();
     }
 
+    /// The body, inside the decorators that were there at its submission.
+    #[cold]
+    fn run_decorated(&self, entry: &Entry) -> End {
+        let contexts = entry
+            .header()
+            .side()
+            .and_then(|side| side.more.lock().contexts.take());
+        let Some(contexts) = contexts else {
+            // SAFETY: as in `run_entry`.
+            return unsafe { entry.run() };
+        };
+        let mut end = None;
+        let around = catch_unwind(AssertUnwindSafe(|| {
+            self.hooks.decorators.run(contexts, || {
+                // SAFETY: as in `run_entry`; `Decorators::run` calls this at most once.
+                end = Some(unsafe { entry.run() });
+            });
+        }));
+        match (end, around) {
+            (Some(end), Ok(())) => end,
+            (Some(end), Err(payload)) => {
+                // The body has its outcome; this is a callback that failed.
+                self.hooks.count_panic(payload);
+                end
+            }
+            // SAFETY: not run above, so the closure is still there.
+            (None, around) => unsafe { entry.decline(around.err()) },
+        }
+    }
+
+    /// A decorator did not run the body: as if it had been cancelled in its first moment.
+    #[cold]
+    fn block_declined(&self, entry: Entry, leave: bool) {
+        self.counters.signal();
+        if let Resolved::Fixed(after) = entry.header().state.resolve(End::Cancelled, false) {
+            // SAFETY: the share is still held.
+            unsafe { Header::wake_waiters(entry.pointer(), after) };
+        }
+        self.hooks.after(&entry.header().info(), Outcome::Cancelled);
+        if leave {
+            entry.let_go();
+        }
+    }
+
     #[inline]
-    fn block_finished(&self, entry: Entry) {
+    fn block_finished(&self, entry: Entry, leave: bool) {
         let block = entry.pointer();
         if entry.header().state.load().is_signalled() {
             self.counters.signal();
-            return self.block_signalled(entry, End::Finished);
+            return self.block_signalled(entry, End::Finished, leave);
         }
         self.counters.finish();
-        match entry.header().state.resolve(End::Finished, !self.watched) {
+        match entry
+            .header()
+            .state
+            .resolve(End::Finished, leave && !self.watched)
+        {
             Resolved::Fixed(after) => {
                 // SAFETY: with a waker the share was kept, see `State::resolve`.
                 unsafe { Header::wake_waiters(block, after) };
@@ -103,22 +166,24 @@ impl Runner<'_> {
                 if self.watched {
                     self.hooks.after(&entry.header().info(), Outcome::Finished);
                 }
-                entry.let_go();
+                if leave {
+                    entry.let_go();
+                }
             }
             Resolved::BeforeUs => {
                 // Signalled between the look and the step.
                 self.counters.finish_was_signal();
-                self.block_signalled(entry, End::Finished);
+                self.block_signalled(entry, End::Finished, leave);
             }
         }
     }
 
     #[cold]
-    fn block_panicked(&self, entry: Entry) {
+    fn block_panicked(&self, entry: Entry, leave: bool) {
         let header = entry.header();
         if header.state.mark_ended().is_signalled() {
             self.counters.signal();
-            return self.block_signalled(entry, End::Panicked);
+            return self.block_signalled(entry, End::Panicked, leave);
         }
         self.counters.panic();
         if self.watched {
@@ -142,17 +207,21 @@ impl Runner<'_> {
             }
             Resolved::BeforeUs => unreachable!("cancellers come too late once the body has ended"),
         }
-        entry.let_go();
+        if leave {
+            entry.let_go();
+        }
     }
 
     /// Cancelled while it ran: the waiters have been told, the result goes nowhere.
     #[cold]
-    fn block_signalled(&self, entry: Entry, end: End) {
+    fn block_signalled(&self, entry: Entry, end: End, leave: bool) {
         // SAFETY: a canceller resolved first (rule 3).
         unsafe { entry.drop_result(end) };
         if self.watched {
             self.hooks.after(&entry.header().info(), Outcome::Cancelled);
         }
-        entry.let_go();
+        if leave {
+            entry.let_go();
+        }
     }
 }

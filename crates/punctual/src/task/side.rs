@@ -1,10 +1,11 @@
 //! What few tasks need, kept out of the block until somebody asks.
 //!
-//! In: a name, a token, a `TaskRef`, a manual clock, a failure nobody has read. Out: the same, for as long as the
+//! In: a name, a token, a `TaskRef`, a manual clock, a captured context, a failure nobody has read. Out: the same, for as long as the
 //! block lives. A block has no room for these; the first who needs one makes the side record, and the block's link
 //! leads to it instead of to the home (which the side record then remembers).
 
 use super::block::Reference;
+use super::decorate::Contexts;
 use super::home::HomeRef;
 use super::hooks::Hooks;
 use super::token::Token;
@@ -28,6 +29,8 @@ pub(crate) struct Side {
 #[derive(Default)]
 pub(crate) struct More {
     pub(crate) token: Option<Token>,
+    /// What the pool's decorators captured; taken out by whoever runs the task.
+    pub(crate) contexts: Option<Contexts>,
     /// What all `TaskRef`s share, while there are any.
     pub(crate) reference: Weak<Reference>,
     /// Who to tell of a panic that the handle's owner never looked at.
@@ -40,6 +43,7 @@ impl Side {
         name: Option<Cow<'static, str>>,
         clock: Option<Clock>,
         token: Option<Token>,
+        contexts: Option<Contexts>,
     ) -> Self {
         Side {
             home,
@@ -48,6 +52,7 @@ impl Side {
             id: next_id(),
             more: Lock::new(More {
                 token,
+                contexts,
                 ..More::default()
             }),
         }

@@ -57,6 +57,10 @@ pub(crate) enum End {
     Panicked = 2,
     Cancelled = 3,
     Returned = 4,
+    /// Thrown out of the queue for another.
+    Evicted = 5,
+    /// Never accepted, by a policy that says nothing to the submitter.
+    Rejected = 6,
 }
 
 /// A reading of the word.
@@ -123,6 +127,8 @@ impl Snapshot {
             2 => Some(End::Panicked),
             3 => Some(End::Cancelled),
             4 => Some(End::Returned),
+            5 => Some(End::Evicted),
+            6 => Some(End::Rejected),
             _ => None,
         }
     }

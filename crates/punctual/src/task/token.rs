@@ -123,6 +123,11 @@ impl Token {
         }
     }
 
+    /// Whether both are the same token.
+    pub(crate) fn is_same(&self, other: &Token) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// The word a token-aware sleep waits on: not zero once fired.
     pub(crate) fn word(&self) -> &WaitWord {
         &self.shared.word

@@ -191,7 +191,17 @@ impl Manual {
                     .count()
             })
             .collect();
-        let is_loud = |index: usize| before[index].max(pools[index].unparked()) > asleep[index];
+        // A parked worker whose time has come still counts as parked.
+        let rising = |pool: &Arc<dyn Attached>| {
+            let place = Place::Parked(pool.identity());
+            book.entries
+                .iter()
+                .any(|entry| entry.place == place && entry.is_stirring())
+        };
+        let is_loud = |index: usize| {
+            let pool = &pools[index];
+            before[index].max(pool.unparked()) > asleep[index] || rising(pool)
+        };
         let loud = (0..pools.len())
             .filter(|index| is_loud(*index))
             .map(|index| pools[index].clone())

@@ -36,8 +36,8 @@ pub(crate) enum Place {
     ///
     /// [`Attached::identity`]: super::Attached::identity
     Task(usize),
-    /// A worker without a task, parked. The pool itself counts those.
-    Parked,
+    /// A worker without a task, parked. The pool itself counts those, but not that one's time has come.
+    Parked(usize),
 }
 
 impl Wait<'_> {

@@ -29,6 +29,10 @@ impl Reading {
     pub(crate) fn searchers(self) -> usize {
         (self.0 >> 16) as usize
     }
+    /// Workers without a task.
+    pub(crate) fn idle(self) -> usize {
+        self.sleepers() + self.searchers()
+    }
 }
 
 impl fmt::Debug for Reading {

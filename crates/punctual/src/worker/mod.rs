@@ -1,21 +1,25 @@
 //! Hands: the threads that find tasks and run them.
 //!
 //! In: a pool's engine. Out: its tasks, run one at a time in the order the [`search`] finds them; a worker leaves when
-//! the pool is closed and nothing waits. [`idle`] decides who sleeps and who is woken.
+//! the pool is closed and nothing waits, when it has been idle for the keep-alive time, or when there are too many.
+//! [`idle`] decides who sleeps and who is woken, [`spare`] what happens while a task waits for another.
 
 pub(crate) mod idle;
 #[cfg(all(test, loom))]
 mod models;
 mod search;
+pub(crate) mod spare;
 
 use crate::pool::State;
-use crate::pool::engine::Engine;
-use crate::pool::staff::Post;
+use crate::pool::crew::Crew;
+use crate::pool::engine::{Attention, Engine};
+use crate::pool::staff::{Departure, Post};
+use crate::queue::room::Producers;
 use crate::sync::{Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
-use crate::task::{Frame, recycle};
-use crate::time::{Place, Wait, Waked, deadline_after, spin};
+use crate::task::{Frame, Host, recycle};
+use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
 use idle::Bed;
 use std::time::Duration;
 
@@ -29,9 +33,15 @@ const TRIM_AFTER: Duration = Duration::from_secs(5);
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
 const TIME_EVERY: u64 = 64;
 
-/// The body of a worker thread.
-pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
-    let frame = Frame::new(&engine.home, &engine.clock, engine.identity(), &post.token);
+/// The body of a worker thread; says why it ended. (`None`: in a forked child, where it is nobody's worker.)
+pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> {
+    let host = Host {
+        home: &engine.home,
+        identity: engine.identity(),
+        counters: &post.counters,
+        visible_tokens: &post.tokens,
+    };
+    let frame = Frame::of_worker(host, &engine.clock);
     frame.enter(|| {
         if let Some(hook) = &engine.config.on_thread_start {
             engine.hooks.call(hook);
@@ -48,20 +58,30 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) {
             spins: is_multi_core(),
             since_rest: 0,
             next_timed: 0,
+            idle_since: None,
         };
         let mut slot = Slot::empty();
-        while worker.next(&mut slot) {
+        let mut found = match search::first(engine, &mut slot) {
+            true => Ok(()),
+            false => worker.next(&mut slot),
+        };
+        let departure = loop {
+            if let Err(departure) = found {
+                break departure;
+            }
             worker.run(&runner, &mut slot);
             if engine.is_forked() {
                 // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
                 // with it the process.
-                return;
+                return None;
             }
-        }
+            found = worker.next(&mut slot);
+        };
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(hook);
         }
-    });
+        Some(departure)
+    })
 }
 
 struct Worker<'a> {
@@ -73,39 +93,57 @@ struct Worker<'a> {
     since_rest: u64,
     /// Which of them is timed next: 0, 1, 2, 4, and so on up to [`TIME_EVERY`], then every so many.
     next_timed: u64,
+    /// Since when it has no task; noted only where idle workers leave.
+    idle_since: Option<Tick>,
+}
+
+/// What a worker that lies down sees in its last look.
+enum Outlook {
+    /// Something to do: a task, the end of the pool, too many workers.
+    GetUp,
+    /// Sleep, at most this long if at all limited.
+    Sleep(Option<Duration>),
 }
 
 impl Worker<'_> {
-    /// Finds the next task, sleeping if there is none; false when it is time to leave.
+    /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
     #[inline]
-    fn next(&mut self, slot: &mut Slot) -> bool {
-        search::search(self.engine, slot) || self.next_when_dry(slot)
+    fn next(&mut self, slot: &mut Slot) -> Result<(), Departure> {
+        if self.engine.attention.is_wanted() {
+            self.attend()?;
+        }
+        if search::search(self.engine, slot) {
+            return Ok(());
+        }
+        self.next_when_dry(slot)
+    }
+
+    /// Something is to be done between two tasks: perhaps there are too many workers, perhaps too few.
+    #[cold]
+    fn attend(&self) -> Result<(), Departure> {
+        if self.engine.attention.has(Attention::RETRY) {
+            self.engine.staff_up();
+        }
+        self.engine.leave_if_surplus()
     }
 
     #[inline(never)]
-    fn next_when_dry(&mut self, slot: &mut Slot) -> bool {
+    fn next_when_dry(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         let engine = self.engine;
         let mut searching = None;
         loop {
             if search::search(engine, slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
                 // there is more (step 3 of the essay).
-                if let Some(searching) = searching
-                    && engine.idle.found(searching)
-                    && !engine.room.is_empty()
-                {
-                    engine.idle.notify();
-                }
-                return true;
+                self.stop_searching(searching);
+                self.idle_since = None;
+                return Ok(());
             }
-            if engine.state() >= State::Shutdown && engine.room.is_closed_and_empty() {
-                if let Some(searching) = searching {
-                    // Everybody was woken when the room closed: nobody depends on this searcher.
-                    let _ = engine.idle.found(searching);
-                }
+            if let Err(departure) = self.stay() {
+                self.stop_searching(searching);
                 recycle::look_away();
                 engine.tell_idle_watchers();
-                return false;
+                return Err(departure);
             }
             if searching.is_none() {
                 searching = engine.idle.search();
@@ -117,6 +155,31 @@ impl Worker<'_> {
         }
     }
 
+    /// Leaves the searchers. While this worker was one, others left tasks to it: the last one passes the word on.
+    fn stop_searching(&self, searching: Option<idle::Searching>) {
+        if let Some(searching) = searching
+            && self.engine.idle.found(searching)
+            && !self.engine.room.is_empty()
+        {
+            self.engine.idle.notify();
+        }
+    }
+
+    /// Whether a worker without a task goes on looking for one.
+    fn stay(&self) -> Result<(), Departure> {
+        let engine = self.engine;
+        if engine.attention.is_wanted() {
+            self.attend()?;
+        }
+        if engine.state() >= State::Shutdown {
+            engine.leave_if_over()?;
+        }
+        match self.idle_since {
+            Some(since) => engine.leave_if_idle(since),
+            None => Ok(()),
+        }
+    }
+
     /// Sleeps until called, or until there is housekeeping to do.
     fn rest(&mut self, searching: Option<idle::Searching>) -> idle::Searching {
         let engine = self.engine;
@@ -124,31 +187,36 @@ impl Worker<'_> {
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
         engine.clock.hint();
-        if !engine.room.is_empty_and_open() {
-            return engine.idle.rise(bed, asleep);
-        }
+        let keep_alive = match engine.outlook() {
+            Outlook::GetUp => return engine.idle.rise(bed, asleep),
+            Outlook::Sleep(keep_alive) => keep_alive,
+        };
         self.post.counters.park();
-        self.since_rest = 0;
-        self.next_timed = 0;
+        // On a manual clock nobody trims: its hours pass in no time, and the memory is wanted again at once.
         let excess = if engine.clock.is_manual() {
             None
         } else {
             recycle::excess()
         };
+        let trim = excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER));
+        let leave = keep_alive.and_then(|keep_alive| {
+            let since = *self.idle_since.get_or_insert_with(|| engine.clock.tick());
+            deadline_after(since, keep_alive)
+        });
         let wait = Wait {
             word: &bed.word,
             mask: Bed::CALLED,
             expected: 0,
             interrupt: None,
-            deadline: excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER)),
+            deadline: [trim, leave].into_iter().flatten().min(),
         };
-        if engine.clock.wait(&wait, Place::Parked) == Waked::Ready {
+        if engine.clock.wait(&wait, Place::Parked(engine.identity())) == Waked::Ready {
             recycle::look_away();
             return engine.idle.called(bed, asleep);
         }
         let searching = engine.idle.rise(bed, asleep);
         // Used meanwhile: not quiet yet, and the next rest begins a new term.
-        if recycle::excess() == excess {
+        if trim.is_some_and(|trim| trim <= engine.clock.tick()) && recycle::excess() == excess {
             recycle::trim();
         }
         searching
@@ -210,17 +278,68 @@ impl Engine {
         let body = move || {
             let post = Arc::new(Post::new());
             engine.worker_begins(post.clone());
-            main(&engine, &post);
-            if !engine.is_forked() {
-                engine.worker_leaves(&post);
+            if let Some(departure) = main(&engine, &post) {
+                engine.worker_leaves(&post, number, departure);
             }
         };
         match crate::sync::start_thread(name, self.config.stack_size, body) {
             Ok(thread) => {
-                self.keep_thread(thread);
+                self.keep_thread(number, thread);
                 true
             }
             Err(_) => false,
         }
+    }
+
+    /// The last look of a worker that has lain down: under the producers' lock, step 2 of the essay.
+    fn outlook(&self) -> Outlook {
+        self.room.look(|producers, is_empty| {
+            let crew = &producers.gate;
+            if !is_empty || producers.is_closed() || crew.has_surplus() {
+                return Outlook::GetUp;
+            }
+            Outlook::Sleep(crew.is_timed().then_some(crew.keep_alive()))
+        })
+    }
+
+    fn leave_if_over(&self) -> Result<(), Departure> {
+        self.leave_if(Departure::Closed, |producers, is_empty| {
+            is_empty && producers.is_closed()
+        })
+    }
+
+    fn leave_if_surplus(&self) -> Result<(), Departure> {
+        self.leave_if(Departure::Surplus, |producers, _| {
+            self.attention
+                .set(Attention::SURPLUS, producers.gate.has_excess_beyond_one());
+            producers.gate.has_surplus()
+        })
+    }
+
+    fn leave_if_idle(&self, since: Tick) -> Result<(), Departure> {
+        let now = self.clock.tick();
+        self.leave_if(Departure::Idle, |producers, is_empty| {
+            let crew = &producers.gate;
+            let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
+            // The last one stays while a submission relies on it.
+            let is_free = is_empty && (crew.workers() > 1 || !producers.has_reservations());
+            is_over && crew.is_timed() && is_free
+        })
+    }
+
+    /// Decides under the producers' lock, and in the same section is no longer counted on.
+    fn leave_if(
+        &self,
+        departure: Departure,
+        leaves: impl FnOnce(&Producers<Crew>, bool) -> bool,
+    ) -> Result<(), Departure> {
+        self.room.look(|producers, is_empty| {
+            if !leaves(producers, is_empty) {
+                return Ok(());
+            }
+            producers.gate.leave();
+            producers.shut();
+            Err(departure)
+        })
     }
 }

@@ -41,7 +41,7 @@ impl Site {
         let mut slot = Slot::empty();
         let mut searching = self.idle.search();
         loop {
-            if self.room.pop(&mut slot) {
+            if self.room.pop(&mut slot, || ()) {
                 slot.run();
                 if let Some(searching) = searching
                     && self.idle.found(searching)
@@ -63,7 +63,7 @@ impl Site {
                 interrupt: None,
                 deadline: None,
             };
-            let _ = self.clock.wait(&wait, Place::Parked);
+            let _ = self.clock.wait(&wait, Place::Parked(0));
             searching = Some(self.idle.called(&bed, asleep));
         }
     }

@@ -10,5 +10,14 @@ use crate::task::record::Slot;
 /// Moves the next task into the slot; false: nothing anywhere.
 #[inline]
 pub(super) fn search(engine: &Engine, slot: &mut Slot) -> bool {
-    engine.room.pop(slot)
+    engine.room.pop(slot, || engine.offer_room())
+}
+
+/// As [`search`], for a worker that looks for the first time: from here on nothing is kept in the queue for it.
+pub(super) fn first(engine: &Engine, slot: &mut Slot) -> bool {
+    let found = engine.room.pop_first(slot, |crew| crew.warm());
+    if engine.room.is_waited_for() {
+        engine.offer_room();
+    }
+    found
 }

@@ -6,13 +6,25 @@ mod combinations;
 mod faults;
 /// Handles: join, await, cancel, detach: `FUT-..`.
 mod fut;
+/// Building, growing, shrinking, counting: `TPE-..`, `EXE-..`.
+mod growing;
+/// Hooks and decorators: `HOOK-..`.
+mod hooking;
+/// Joining from a worker: in place, spare threads, deadlocks that are told.
+mod joining;
 /// Accepted = finished + panicked + cancelled + returned, under stress.
 mod ledger;
 /// Closing, stopping, draining, dropping: `LIFE-..`.
 mod life;
+/// Many at once: `INV-..`, `ECS-..`.
+mod many;
 /// Statistics, `Debug`, names, clocks.
 mod observing;
 /// Order, capacity, batches, settings.
 mod queueing;
+/// A full pool: policies and the line before it: `REJ-..`.
+mod rejecting;
+/// Closures that borrow.
+mod scoping;
 /// What several modules need.
 mod support;

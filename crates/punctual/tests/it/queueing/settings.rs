@@ -1,6 +1,7 @@
 //! Bad settings get an error that names the field, the value, the limit and the fix.
 
 use punctual::{ConfigError, MAX_THREADS, OnDrop, Pool, PoolBuilder, Queue};
+use std::time::Duration;
 
 fn refused(builder: PoolBuilder) -> ConfigError {
     builder.build().expect_err("this cannot be built")
@@ -11,7 +12,7 @@ fn every_bad_setting_is_refused_with_its_name_value_limit_and_fix() {
     let pool = || Pool::builder("bad");
     let too_many = (MAX_THREADS + 1).to_string();
     let most = MAX_THREADS.to_string();
-    let cases: [(PoolBuilder, &str, &str, &str, &str); 9] = [
+    let cases: [(PoolBuilder, &str, &str, &str, &str); 10] = [
         (
             pool().max_threads(0),
             "max_threads",
@@ -34,11 +35,11 @@ fn every_bad_setting_is_refused_with_its_name_value_limit_and_fix() {
             "raise max_threads",
         ),
         (
-            pool().core_threads(2).max_threads(3),
+            pool().core_threads(2).max_threads(3).queue(Queue::unbounded()),
             "max_threads",
             "3",
-            "core_threads is 2",
-            "set both to the same",
+            "core_threads (2) would ever start",
+            "bound the queue",
         ),
         (
             pool().core_threads(MAX_THREADS + 1),
@@ -48,11 +49,18 @@ fn every_bad_setting_is_refused_with_its_name_value_limit_and_fix() {
             "smaller number",
         ),
         (
-            pool().queue(Queue::bounded(0)),
-            "queue",
-            "bounded(0)",
-            "at least one task",
-            "Queue::bounded(1)",
+            pool().core_timeout(true).keep_alive(Duration::ZERO),
+            "keep_alive",
+            "0s",
+            "above zero",
+            "leave core_timeout off",
+        ),
+        (
+            pool().core_threads(1).spare_threads(MAX_THREADS),
+            "spare_threads",
+            &most,
+            "max_threads is 1",
+            "fewer spare threads",
         ),
         (
             pool().stack_size(0),

@@ -1,0 +1,350 @@
+//! [`Scope`]: tasks that borrow from the code around them.
+//!
+//! In: closures that live as long as `'scope`. Out: `scope` returns when every one of them has been *dropped*, run or
+//! not, and every value nobody took too. That, and not the handles, is what makes the borrows sound.
+//!
+//! How: a scoped task is a [`Work`]: closure, packet for the value, and a [`Pending`] that counts it. Whatever happens to
+//! the task (run, panicked, cancelled, stopped, never accepted), its `Work` is consumed or dropped exactly once, in the
+//! order closure, value, count. The brace waits for the count. The block a task lies in may outlive the scope (a dead
+//! entry in the queue, a reference), but by then it holds nothing that borrows: its own result is `()`. `stop` and
+//! `drain` cancel scoped tasks instead of giving them out, because an `Unrun` could outlive the scope.
+
+#![allow(unsafe_code)]
+
+use super::task_handle::TaskHandle;
+use super::task_ref::TaskRef;
+use crate::pool::reject::Patience;
+use crate::sync::atomic::Ordering::AcqRel;
+use crate::sync::wait::NUDGE;
+use crate::sync::{Arc, Lock, WaitWord};
+use crate::task::block::{Entry, Options};
+use crate::task::record::Slot;
+use crate::task::{Class, here, panic_text};
+use crate::time::Wait;
+use crate::worker::spare;
+use crate::{Executor, JoinError};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The brace's bit in [`Shared::pending`]: it sleeps there.
+const SLEEPS: u32 = 1 << 30;
+
+/// What a scope and its tasks share.
+struct Shared {
+    /// Tasks whose closure lives, and whether the brace sleeps.
+    pending: WaitWord,
+    /// The first panic that nobody joined.
+    panic: Lock<Option<Box<dyn Any + Send>>>,
+    /// Handles that were dropped before their task ended.
+    unjoined: Lock<Vec<TaskHandle<()>>>,
+    /// The tasks, where the brace may have to run them itself: it is on a worker of their pool.
+    children: Option<Lock<Vec<TaskRef>>>,
+}
+
+impl Shared {
+    fn count(&self) -> u32 {
+        self.pending.load() & !(NUDGE | SLEEPS)
+    }
+
+    fn keep_panic(&self, payload: Box<dyn Any + Send>) {
+        let mut panic = self.panic.lock();
+        if panic.is_none() {
+            *panic = Some(payload);
+        } else {
+            drop(panic);
+            crate::task::discard(payload);
+        }
+    }
+}
+
+/// Counts one task's closure as alive.
+struct Pending(Arc<Shared>);
+
+impl Pending {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.pending.0.fetch_add(1, AcqRel);
+        Pending(shared.clone())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Release: what the closure did comes before the brace's return. The last touch of anything borrowed was before.
+        let before = self.0.pending.0.fetch_sub(1, AcqRel);
+        if before & SLEEPS != 0 {
+            self.0.pending.wake_all();
+        }
+    }
+}
+
+/// Where a scoped task leaves its value.
+struct Packet<T>(Lock<Option<T>>);
+
+/// A scoped task. Dropped unrun, its fields go in this order.
+struct Work<F, T> {
+    closure: F,
+    packet: Arc<Packet<T>>,
+    pending: Pending,
+}
+
+impl<F: FnOnce() -> T, T> Work<F, T> {
+    fn run(self) {
+        // Unwinding drops these from the last to the first.
+        let pending = self.pending;
+        let packet = self.packet;
+        let value = (self.closure)();
+        *packet.0.lock() = Some(value);
+        drop(packet);
+        drop(pending);
+    }
+}
+
+/// Where closures that borrow are submitted; made by [`Executor::scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    executor: Executor,
+    shared: Arc<Shared>,
+    /// Invariant, as in `std::thread::scope`: otherwise `'scope` could be made shorter than the tasks live.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl Executor {
+    /// Runs `f`, which may submit closures that borrow from the code around it, and returns when all of them have been
+    /// dropped. Waits for room; from a worker of a full pool, and after shutdown, the submitter runs them. A panic of a
+    /// task that was not joined goes on here.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(2)?;
+    /// let words = vec!["on", "time"];
+    /// let mut total = 0;
+    /// let longest = pool.scope(|s| {
+    ///     s.execute(|| total = words.iter().map(|word| word.len()).sum());
+    ///     s.submit(|| words.iter().max_by_key(|word| word.len())).join()
+    /// })?;
+    /// assert_eq!((total, longest), (6, Some(&"time")));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn scope<'env, F, T>(&self, f: F) -> T
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+    {
+        let shared = Arc::new(Shared {
+            pending: WaitWord::new(0),
+            panic: Lock::new(None),
+            unjoined: Lock::new(Vec::new()),
+            children: self.engine().is_own_thread().then(|| Lock::new(Vec::new())),
+        });
+        let scope = Scope {
+            executor: self.clone(),
+            shared,
+            scope: PhantomData,
+            env: PhantomData,
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+        scope.await_all();
+        match (result, scope.first_panic()) {
+            (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+            (Ok(value), None) => value,
+        }
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Runs `f` on the pool; the handle gives its result. Dropping the handle detaches it only as far as the brace.
+    pub fn submit<F, T>(&'scope self, f: F) -> ScopedHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let packet = Arc::new(Packet(Lock::new(None)));
+        let work = self.work(f, packet.clone());
+        let (block, woke) = self.admit(true, move || work.run());
+        ScopedHandle {
+            // SAFETY: the block was made with a handle's share for a closure that returns `()`.
+            task: Some(unsafe { TaskHandle::new(block, woke) }),
+            packet,
+            shared: self.shared.clone(),
+            scope: PhantomData,
+        }
+    }
+
+    /// Runs `f` on the pool. If it panics, the panic goes on at the brace.
+    pub fn execute<F>(&'scope self, f: F)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
+        let shared = self.shared.clone();
+        let told = move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+                // The text goes to the brace, the payload the usual way, to hooks and sink.
+                shared.keep_panic(Box::new(panic_text(&*panic).to_owned()));
+                resume_unwind(panic);
+            }
+        };
+        let work = self.work(told, Arc::new(Packet(Lock::new(None))));
+        self.admit(false, move || work.run());
+    }
+
+    fn work<F, T>(&self, closure: F, packet: Arc<Packet<T>>) -> Work<F, T> {
+        Work {
+            closure,
+            packet,
+            pending: Pending::new(&self.shared),
+        }
+    }
+
+    /// Gets a task in, or runs it here. The answer's block is good for a handle, if one was asked for.
+    fn admit<F>(
+        &'scope self,
+        with_handle: bool,
+        task: F,
+    ) -> (std::ptr::NonNull<crate::task::block::Header>, bool)
+    where
+        F: FnOnce() + Send + 'scope,
+    {
+        let engine = self.executor.engine();
+        let mut options = Options::default();
+        if engine.clock.is_manual() {
+            options.clock = Some(engine.clock.clone());
+        }
+        let prepared = self.executor.prepare(options);
+        let is_refused = prepared.is_err();
+        let options = prepared.unwrap_or_default();
+        // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
+        // longer than that call. Its value is `()`.
+        let entry = unsafe {
+            Entry::scoped(
+                Class::ROOT,
+                engine.generation,
+                &raw const engine.home,
+                with_handle,
+                options,
+                task,
+            )
+        };
+        let block = entry.pointer();
+        if let Some(children) = &self.shared.children {
+            // SAFETY: the entry is a share.
+            let child = unsafe { TaskRef::new(block) };
+            let mut children = children.lock();
+            children.push(child);
+        }
+        let refused = if is_refused {
+            entry
+        } else {
+            match engine.admit_or_answer(Class::ROOT, entry, Patience::Endless) {
+                Ok(woke) => return (block, woke),
+                Err(refused) => refused.payload,
+            }
+        };
+        let _ = refused.header().state.claim();
+        engine.run_as_guest(&mut Slot::holding(Class::ROOT, refused));
+        (block, false)
+    }
+
+    /// Waits until no closure of this scope is left. Nothing ends this wait early: the borrows end with it.
+    fn await_all(&self) {
+        let shared = &self.shared;
+        here(|here| {
+            while shared.count() > 0 {
+                if let Some(children) = &shared.children {
+                    let next = children.lock().pop();
+                    if let Some(child) = next {
+                        // SAFETY: the reference is a share.
+                        unsafe { spare::run_child_in_place(here, child.pointer()) };
+                        continue;
+                    }
+                }
+                // Where nobody could end the wait it must be waited all the same.
+                let _lent = spare::lend(here, None, false);
+                let seen = shared.pending.0.fetch_or(SLEEPS, AcqRel) | SLEEPS;
+                if seen & !(NUDGE | SLEEPS) == 0 {
+                    return;
+                }
+                let wait = Wait {
+                    word: &shared.pending,
+                    mask: !NUDGE,
+                    expected: seen & !NUDGE,
+                    interrupt: None,
+                    deadline: None,
+                };
+                let _ = self.executor.engine().clock.wait(&wait, here.place());
+            }
+        });
+    }
+
+    /// The first panic that nobody joined.
+    fn first_panic(&self) -> Option<Box<dyn Any + Send>> {
+        let unjoined = std::mem::take(&mut *self.shared.unjoined.lock());
+        for task in unjoined {
+            // Its closure is gone, so its outcome is fixed, or will be in a moment.
+            if let Err(error) = task.join_uninterrupted()
+                && let Ok(panic) = error.into_panic()
+            {
+                self.shared.keep_panic(panic);
+            }
+        }
+        self.shared.panic.lock().take()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scope({} pending)", self.shared.count())
+    }
+}
+
+/// The receipt for a scoped task's value.
+#[must_use = "a scoped task that nobody joins is waited for at the brace"]
+pub struct ScopedHandle<'scope, T> {
+    /// `None` once joined.
+    task: Option<TaskHandle<()>>,
+    packet: Arc<Packet<T>>,
+    shared: Arc<Shared>,
+    scope: PhantomData<&'scope mut T>,
+}
+
+impl<T> ScopedHandle<'_, T> {
+    /// Waits for the task and takes its value; as [`TaskHandle::join`]. A panic that is returned here does not go on at
+    /// the brace.
+    pub fn join(mut self) -> Result<T, JoinError> {
+        let mut task = self.task.take().expect("joined once, by value");
+        match task.wait_and_take() {
+            Ok(()) => {
+                let value = self.packet.0.lock().take();
+                Ok(value.expect("a task that finished has left its value"))
+            }
+            Err(error) => {
+                if !task.is_finished() {
+                    // Not the task's end but the wait's: the task goes on, to the brace.
+                    self.task = Some(task);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the outcome is there.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.as_ref().is_some_and(TaskHandle::is_finished)
+    }
+}
+
+impl<T> Drop for ScopedHandle<'_, T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take()
+            && !task.is_settled()
+        {
+            self.shared.unjoined.lock().push(task);
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScopedHandle({:?})", self.task)
+    }
+}

@@ -1,0 +1,370 @@
+//! The crew: how many workers there are, how many there may be, and who waits for room.
+//!
+//! In: facts, under the producers' lock: workers hired, started, blocked, gone; sizes set. Out: the rules that admission,
+//! growth and retirement ask. Nothing here acts, and nothing here is user code.
+//!
+//! **Fresh workers.** A new worker never carries a task: the task is queued, and the worker takes the head. Until its
+//! first look at the queue a worker is *fresh*, and the queue may hold one task more for it, so that "two running, three
+//! queued, the next one refused" is exact at every moment.
+//!
+//! **Spares.** While a worker's task waits inside the library (a join, a group, a scope) the pool has a hand less. For
+//! each such worker, up to `spare_threads`, both sizes are one larger: every rule below then lets a spare thread stand
+//! in, and sends one home when the wait is over.
+
+use super::Size;
+use super::line::Waiter;
+use crate::queue::room::Gate;
+use crate::sync::Arc;
+use crate::time::{Tick, deadline_after};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Which fills first when all core threads are at work: the queue, or the threads.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Growth {
+    /// Threads beyond `core_threads` start when the queue is full. The default.
+    #[default]
+    QueueFirst,
+    /// Threads up to `max_threads` start when none is free; the queue fills when all are at work.
+    ThreadsFirst,
+}
+
+/// What the pool keeps under the producers' lock.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    pub(super) size: Size,
+    pub(super) growth: Growth,
+    pub(super) keep_alive: Duration,
+    pub(super) core_timeout: bool,
+    pub(super) spare_threads: usize,
+    /// Alive, or being started.
+    workers: usize,
+    /// Being started: nobody may count on these yet.
+    starting: usize,
+    /// Hired, and have not looked into the queue yet.
+    fresh: usize,
+    /// Workers whose task waits inside the library.
+    blocked: usize,
+    /// Those among them that wait, without a limit, for a task of this pool.
+    waits: Vec<WaitNote>,
+    largest: usize,
+    largest_since_resize: usize,
+    /// Submissions that wait for room, in order.
+    pub(super) line: VecDeque<Arc<Waiter>>,
+    starts: Starts,
+}
+
+/// A worker's wait for a task of its own pool: the tasks (by address) that its thread is in the middle of, and the one
+/// it waits for; 0 if that is one of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WaitNote {
+    pub(crate) running: Vec<usize>,
+    pub(crate) target: usize,
+}
+
+/// How starting threads went lately.
+#[derive(Debug, Default)]
+struct Starts {
+    made: u64,
+    failed: u64,
+    failed_in_a_row: u32,
+    not_before: Tick,
+}
+
+/// After a start that failed the next one is tried this much later, twice as much after the next failure, and so on.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(1);
+const DOUBLINGS: u32 = 10;
+
+impl Gate for Crew {
+    fn is_waited_for(&self) -> bool {
+        !self.line.is_empty()
+    }
+}
+
+/// A reading for statistics.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CrewReading {
+    pub(crate) size: Size,
+    pub(crate) threads: usize,
+    pub(crate) spare: usize,
+    pub(crate) largest: usize,
+    pub(crate) largest_since_resize: usize,
+    pub(crate) starts: u64,
+    pub(crate) failed_starts: u64,
+}
+
+impl Crew {
+    pub(crate) fn new(
+        size: Size,
+        growth: Growth,
+        keep_alive: Duration,
+        core_timeout: bool,
+        spare: usize,
+    ) -> Self {
+        Crew {
+            size,
+            growth,
+            keep_alive,
+            core_timeout,
+            spare_threads: spare,
+            workers: 0,
+            starting: 0,
+            fresh: 0,
+            blocked: 0,
+            waits: Vec::new(),
+            largest: 0,
+            largest_since_resize: 0,
+            line: VecDeque::new(),
+            starts: Starts::default(),
+        }
+    }
+
+    /// How many threads may stand in for blocked ones now.
+    fn standing_in(&self) -> usize {
+        self.blocked.min(self.spare_threads)
+    }
+
+    /// Workers that stay.
+    pub(crate) fn core(&self) -> usize {
+        self.size.core + self.standing_in()
+    }
+
+    /// The most workers.
+    pub(crate) fn max(&self) -> usize {
+        self.size.max + self.standing_in()
+    }
+
+    /// Alive, or being started.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Workers that are known to run. (One may have left again before its starter could say that it had started.)
+    pub(crate) fn live(&self) -> usize {
+        self.workers.saturating_sub(self.starting)
+    }
+
+    /// Places in the queue beyond its capacity: a fresh worker will take one task at once.
+    pub(crate) fn fresh(&self) -> u64 {
+        self.fresh as u64
+    }
+
+    /// Fewer than stay, or none at all: the next task starts one, whatever the queue looks like. A spare is started only
+    /// if nobody is idle.
+    pub(crate) fn is_short(&self, idle: usize) -> bool {
+        self.workers < self.size.core || self.workers == 0 || (self.workers < self.core() && idle == 0)
+    }
+
+    /// All there are have only been asked for: a task that relied on one of these could be stranded.
+    pub(crate) fn is_all_starting(&self) -> bool {
+        self.workers <= self.starting
+    }
+
+    pub(crate) fn has_surplus(&self) -> bool {
+        self.workers > self.max()
+    }
+
+    /// Whether there will be too many even when one has left.
+    pub(crate) fn has_excess_beyond_one(&self) -> bool {
+        self.workers > self.max() + 1
+    }
+
+    pub(crate) fn keep_alive(&self) -> Duration {
+        self.keep_alive
+    }
+
+    /// Whether an idle worker leaves after the keep-alive time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.core_timeout || self.workers > self.core()
+    }
+
+    /// After failures, whether it is too early to start a thread again. With nobody alive it never is: the answer then
+    /// decides whether the task is accepted.
+    pub(crate) fn backs_off(&self, now: impl FnOnce() -> Tick) -> bool {
+        self.starts.failed_in_a_row > 0 && self.live() > 0 && now() < self.starts.not_before
+    }
+
+    pub(crate) fn hire(&mut self) {
+        self.workers += 1;
+        self.starting += 1;
+        self.fresh += 1;
+    }
+
+    pub(crate) fn started(&mut self) {
+        self.starting -= 1;
+        self.starts.made += 1;
+        self.starts.failed_in_a_row = 0;
+        self.note_largest();
+    }
+
+    pub(crate) fn start_failed(&mut self, now: Tick) {
+        self.unhire();
+        let doublings = self.starts.failed_in_a_row.min(DOUBLINGS);
+        self.starts.failed_in_a_row += 1;
+        self.starts.failed += 1;
+        self.starts.not_before = deadline_after(now, FIRST_BACK_OFF * (1 << doublings)).unwrap_or(Tick::MAX);
+    }
+
+    /// A worker that was hired and will not be started after all.
+    pub(crate) fn unhire(&mut self) {
+        self.workers -= 1;
+        self.starting -= 1;
+        self.fresh -= 1;
+    }
+
+    pub(crate) fn warm(&mut self) {
+        self.fresh -= 1;
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.workers -= 1;
+    }
+
+    fn note_largest(&mut self) {
+        self.largest = self.largest.max(self.live());
+        self.largest_since_resize = self.largest_since_resize.max(self.live());
+    }
+
+    pub(crate) fn resized(&mut self, size: Size) -> Size {
+        let old = std::mem::replace(&mut self.size, size);
+        self.largest_since_resize = self.live();
+        old
+    }
+
+    /// A worker's task begins to wait. With a note: without a limit, for a task of this pool. False: nobody could ever
+    /// end that wait, and it is not begun.
+    pub(crate) fn block(&mut self, note: Option<&WaitNote>) -> bool {
+        if let Some(note) = note {
+            let no_spare = self.workers >= self.size.max + (self.blocked + 1).min(self.spare_threads);
+            if self.closes_a_circle(note) || (no_spare && self.waits.len() + 1 == self.workers) {
+                return false;
+            }
+            self.waits.push(note.clone());
+        }
+        self.blocked += 1;
+        true
+    }
+
+    /// The wait is over, or was not begun after all.
+    pub(crate) fn unblock(&mut self, note: Option<&WaitNote>) {
+        self.blocked -= 1;
+        if let Some(note) = note {
+            let index = self.waits.iter().position(|each| each == note);
+            self.waits.swap_remove(index.expect("a wait that ends was noted"));
+        }
+    }
+
+    /// Whether every worker waits for a task of this pool, so that none will ever end.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.waits.len() == self.workers
+    }
+
+    /// Follows who waits for whom: the awaited task runs on a thread that waits for another, and so on, until one that
+    /// the noted thread itself is running.
+    fn closes_a_circle(&self, note: &WaitNote) -> bool {
+        let mut target = note.target;
+        // Each step leads to another waiting thread, so there are no more steps than those.
+        for _ in 0..=self.waits.len() {
+            if target != 0 && note.running.contains(&target) {
+                return true;
+            }
+            let Some(next) = self.waits.iter().find(|each| each.running.contains(&target)) else {
+                return false;
+            };
+            target = next.target;
+        }
+        false
+    }
+
+    pub(crate) fn read(&self) -> CrewReading {
+        CrewReading {
+            size: self.size,
+            threads: self.live(),
+            spare: self.live().saturating_sub(self.size.max),
+            largest: self.largest,
+            largest_since_resize: self.largest_since_resize,
+            starts: self.starts.made,
+            failed_starts: self.starts.failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crew(core: usize, max: usize, spare: usize) -> Crew {
+        let mut crew = Crew::new(
+            Size { core, max },
+            Growth::QueueFirst,
+            Duration::ZERO,
+            false,
+            spare,
+        );
+        for _ in 0..core {
+            crew.hire();
+            crew.started();
+        }
+        crew
+    }
+
+    fn note(running: usize, target: usize) -> WaitNote {
+        WaitNote {
+            running: vec![running],
+            target,
+        }
+    }
+
+    #[test]
+    fn a_circle_is_seen_by_whoever_would_close_it() {
+        let mut crew = crew(4, 4, 4);
+        assert!(crew.block(Some(&note(1, 2))));
+        assert!(crew.block(Some(&note(2, 3))));
+        assert!(!crew.block(Some(&note(3, 1))), "1 waits for 2, 2 for 3");
+        assert!(crew.block(Some(&note(3, 4))));
+        crew.unblock(Some(&note(2, 3)));
+        assert!(crew.block(Some(&note(4, 1))), "2 goes on, so 1 will");
+    }
+
+    #[test]
+    fn the_last_worker_may_not_wait_when_no_spare_is_left() {
+        let mut crew = crew(2, 2, 0);
+        assert!(crew.block(Some(&note(1, 0))));
+        assert!(!crew.block(Some(&note(2, 0))));
+        assert!(crew.block(None), "a wait with a limit ends by itself");
+    }
+
+    #[test]
+    fn a_blocked_worker_makes_room_for_one_spare() {
+        let mut crew = crew(2, 2, 1);
+        assert!(!crew.is_short(0));
+        assert!(crew.block(None));
+        assert!(crew.is_short(0), "a spare may stand in");
+        assert!(!crew.is_short(1), "but somebody is free");
+        crew.hire();
+        crew.started();
+        assert!(crew.block(None));
+        assert!(!crew.is_short(0), "there is only one");
+        crew.unblock(None);
+        crew.unblock(None);
+        assert!(crew.has_surplus(), "and it is sent home");
+    }
+
+    #[test]
+    fn the_back_off_doubles_up_to_a_second_and_ends_with_a_success() {
+        let mut crew = crew(1, 2, 0);
+        let mut last = 0;
+        for _ in 0..20 {
+            crew.hire();
+            crew.start_failed(0);
+            last = crew.starts.not_before;
+            assert!(crew.backs_off(|| last - 1));
+        }
+        assert_eq!(last, 1_024_000_000);
+        assert!(!crew.backs_off(|| last));
+        crew.hire();
+        crew.started();
+        assert!(!crew.backs_off(|| 0));
+    }
+}

@@ -1,0 +1,332 @@
+//! What a full pool answers.
+//!
+//! In: a task for which there is no room, and the pool's [`Reject`]. Out: one of five things: it comes back, runs on
+//! the submitting thread, is thrown away, takes the place of the oldest, or waits for room. Policies answer a full pool
+//! only: after shutdown, and when no thread can be had, the task comes back under every policy. Whatever happens, its
+//! handle resolves, and it is counted once.
+
+#![allow(unsafe_code)]
+
+use super::admit::{Published, Refused};
+use super::engine::Engine;
+use crate::sync::Arc;
+use crate::sync::unmodelled::{AtomicU64, Relaxed};
+use crate::task::home::{Home, Removal};
+use crate::task::record::{Payload, Slot};
+use crate::task::state::End;
+use crate::task::{Class, Outcome, TaskInfo, contain};
+use crate::{Reason, RejectCounts};
+use std::fmt;
+use std::time::Duration;
+
+/// What happens to a task that finds the queue full and all threads at work.
+///
+/// ```
+/// use punctual::{Pool, Queue, Reject};
+///
+/// let pool = Pool::builder("mail")
+///     .core_threads(1)
+///     .queue(Queue::bounded(100))
+///     .on_full(Reject::CallerRuns) // slows the submitter down, loses nothing
+///     .build()?;
+/// for n in 0..1_000 {
+///     pool.execute(move || drop(n))?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[non_exhaustive]
+#[derive(Clone, Default)]
+pub enum Reject {
+    /// The task comes back in the error. The default.
+    #[default]
+    Abort,
+    /// The submitting thread runs it, with the same hooks, token and decoration as a worker would.
+    CallerRuns,
+    /// It is dropped. `submit` gives a handle that says [`is_rejected`](crate::JoinError::is_rejected); `execute` says
+    /// `Ok`; it is counted as [`discarded`](RejectCounts::discarded).
+    Discard,
+    /// The task that has waited longest is thrown out for it; that one's handle says
+    /// [`is_evicted`](crate::JoinError::is_evicted).
+    DiscardOldest,
+    /// The submitter waits for room, at most this long, first come first served; then the task comes back. From a
+    /// worker of the same pool it comes back at once, as [`Reason::WouldDeadlock`].
+    Block(Duration),
+    /// Asks this function; see [`Reject::custom`].
+    Custom(Arc<dyn Fn(&Refusal<'_>) -> Answer + Send + Sync>),
+}
+
+impl Reject {
+    /// A rule of your own. It sees the task's facts and answers; it never holds the closure. If it panics the task
+    /// comes back.
+    ///
+    /// ```
+    /// use punctual::{Answer, Reject};
+    /// use std::time::Duration;
+    ///
+    /// let rule = Reject::custom(|refusal| match refusal.task.name {
+    ///     Some("report") => Answer::Discard,
+    ///     _ => Answer::Wait(Duration::from_millis(10)),
+    /// });
+    /// ```
+    pub fn custom(f: impl Fn(&Refusal<'_>) -> Answer + Send + Sync + 'static) -> Self {
+        Reject::Custom(Arc::new(f))
+    }
+}
+
+impl fmt::Debug for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reject::Abort => f.write_str("Abort"),
+            Reject::CallerRuns => f.write_str("CallerRuns"),
+            Reject::Discard => f.write_str("Discard"),
+            Reject::DiscardOldest => f.write_str("DiscardOldest"),
+            Reject::Block(limit) => write!(f, "Block({limit:?})"),
+            Reject::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+/// A refused task as a custom [`Reject`] sees it.
+#[non_exhaustive]
+#[derive(Debug)]
+pub struct Refusal<'a> {
+    /// The task's facts.
+    pub task: &'a TaskInfo<'a>,
+    /// Why it was refused.
+    pub reason: &'a Reason,
+}
+
+/// What a custom [`Reject`] wants done.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// As [`Reject::Abort`].
+    Abort,
+    /// As [`Reject::CallerRuns`].
+    CallerRuns,
+    /// As [`Reject::Discard`].
+    Discard,
+    /// As [`Reject::DiscardOldest`].
+    DiscardOldest,
+    /// As [`Reject::Block`].
+    Wait(Duration),
+}
+
+/// Tasks that were not accepted.
+#[derive(Debug, Default)]
+pub(crate) struct Rejections {
+    full: AtomicU64,
+    shutdown: AtomicU64,
+    no_thread: AtomicU64,
+    would_deadlock: AtomicU64,
+    caller_ran: AtomicU64,
+    discarded: AtomicU64,
+}
+
+impl Rejections {
+    /// Tasks that go back to the submitter.
+    pub(crate) fn count(&self, reason: &Reason, tasks: usize) {
+        let counter = match reason {
+            Reason::ShutDown => &self.shutdown,
+            Reason::Full { .. } => &self.full,
+            Reason::NoThread => &self.no_thread,
+            Reason::WouldDeadlock => &self.would_deadlock,
+            _ => return,
+        };
+        counter.fetch_add(tasks as u64, Relaxed);
+    }
+
+    pub(super) fn read(&self) -> RejectCounts {
+        RejectCounts {
+            full: self.full.load(Relaxed),
+            shutdown: self.shutdown.load(Relaxed),
+            no_thread: self.no_thread.load(Relaxed),
+            would_deadlock: self.would_deadlock.load(Relaxed),
+            caller_ran: self.caller_ran.load(Relaxed),
+            discarded: self.discarded.load(Relaxed),
+        }
+    }
+}
+
+/// How long a submission is willing to wait for room.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Patience {
+    /// The pool's [`Reject`] says.
+    Policy,
+    /// At most this long, whatever the policy.
+    Within(Duration),
+    /// Until there is room; from a worker of this pool the submitter runs the task instead.
+    Endless,
+}
+
+impl Engine {
+    /// Counts tasks that go back to the submitter.
+    pub(crate) fn count_refused(&self, reason: &Reason, tasks: usize) {
+        self.rejections.count(reason, tasks);
+    }
+
+    /// Lets a task in, or does with it what the pool's policy says. `Ok(true)`: a sleeping worker had to be woken.
+    /// `Err`: it goes back to the submitter, and has been counted.
+    #[inline]
+    pub(crate) fn admit_or_answer<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        payload: P,
+        patience: Patience,
+    ) -> Result<bool, Refused<P>> {
+        match self.admit(class, payload) {
+            Ok(woke) => Ok(woke),
+            Err(refused) => self.answer(class, refused, patience),
+        }
+    }
+
+    /// What the policy says to a task that [`Engine::admit`] refused.
+    #[cold]
+    pub(crate) fn answer<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        refused: Refused<P>,
+        patience: Patience,
+    ) -> Result<bool, Refused<P>> {
+        let answered = match (&refused.reason, patience) {
+            (Reason::Full { .. }, Patience::Policy) => self.answer_by_policy(class, refused),
+            (Reason::Full { .. }, Patience::Within(limit)) => self.admit_within(class, refused, Some(limit)),
+            (Reason::Full { .. }, Patience::Endless) if self.is_own_thread() => {
+                Ok(self.run_for_caller(refused))
+            }
+            (Reason::Full { .. }, Patience::Endless) => self.admit_within(class, refused, None),
+            _ => Err(refused),
+        };
+        answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1))
+    }
+
+    fn answer_by_policy<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        refused: Refused<P>,
+    ) -> Result<bool, Refused<P>> {
+        let reject = self.reject.lock().clone();
+        let answer = match reject {
+            Reject::Abort => Answer::Abort,
+            Reject::CallerRuns => Answer::CallerRuns,
+            Reject::Discard => Answer::Discard,
+            Reject::DiscardOldest => Answer::DiscardOldest,
+            Reject::Block(limit) => Answer::Wait(limit),
+            Reject::Custom(rule) => {
+                let mut answer = Answer::Abort;
+                let slot = Slot::holding(class, refused.payload);
+                self.hooks.call(|| {
+                    answer = rule(&Refusal {
+                        task: &slot.info(),
+                        reason: &refused.reason,
+                    });
+                });
+                contain(|| drop(rule));
+                let refused = Refused {
+                    // SAFETY: put in above, as this type.
+                    payload: unsafe { slot.into_payload() },
+                    reason: refused.reason,
+                };
+                return self.follow(class, refused, answer);
+            }
+        };
+        self.follow(class, refused, answer)
+    }
+
+    fn follow<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        refused: Refused<P>,
+        answer: Answer,
+    ) -> Result<bool, Refused<P>> {
+        match answer {
+            Answer::Abort => Err(refused),
+            Answer::CallerRuns => Ok(self.run_for_caller(refused)),
+            Answer::Discard => {
+                self.rejections.discarded.fetch_add(1, Relaxed);
+                // Never accepted, so no hook hears of its end.
+                Slot::holding(class, refused.payload).end_unrun(End::Rejected, None);
+                Ok(false)
+            }
+            Answer::DiscardOldest => self.admit_for_oldest(class, refused),
+            Answer::Wait(limit) => self.admit_within(class, refused, Some(limit)),
+        }
+    }
+
+    /// Runs a task that was not accepted on the thread that brought it. (False, for "woke nobody".)
+    fn run_for_caller<P: Payload>(self: &Arc<Self>, refused: Refused<P>) -> bool {
+        self.rejections.caller_ran.fetch_add(1, Relaxed);
+        let mut slot = Slot::holding(Class::ROOT, refused.payload);
+        if let Some(entry) = slot.peek_entry() {
+            // Nobody else has the block yet.
+            let _ = entry.header().state.claim();
+        }
+        self.run_as_guest(&mut slot);
+        false
+    }
+
+    /// Throws the oldest waiting task out and tries again, until there is room.
+    fn admit_for_oldest<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut refused: Refused<P>,
+    ) -> Result<bool, Refused<P>> {
+        loop {
+            let Reason::Full { capacity, .. } = refused.reason else {
+                return Err(refused);
+            };
+            // What lies in the queue of a handoff pool has its worker already.
+            let evicted = capacity > 0 && self.evict_oldest();
+            match self.admit(class, refused.payload) {
+                Ok(woke) => return Ok(woke),
+                Err(again) if evicted => refused = again,
+                Err(again) => return Err(again),
+            }
+        }
+    }
+
+    fn evict_oldest(&self) -> bool {
+        let Some(slot) = self.room.evict() else {
+            return false;
+        };
+        // Counted first: whoever is told finds it counted, and the place is free.
+        let sweeps = self.room.remove(Removal::Evicted);
+        let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.hooks.after(task, Outcome::Evicted);
+        slot.end_unrun(End::Evicted, self.is_told_of_ends().then_some(told));
+        if sweeps {
+            self.room.sweep();
+        }
+        self.task_removed();
+        true
+    }
+
+    /// Waits for room and lets the task in.
+    fn admit_within<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut refused: Refused<P>,
+        limit: Option<Duration>,
+    ) -> Result<bool, Refused<P>> {
+        if self.is_own_thread() {
+            refused.reason = Reason::WouldDeadlock;
+            return Err(refused);
+        }
+        let begin = self.clock.tick();
+        loop {
+            let passed = Duration::from_nanos(self.clock.tick().saturating_sub(begin));
+            let left = limit.map(|limit| limit.saturating_sub(passed));
+            match self.wait_for_room(left) {
+                Ok(grant) => match self.publish(class, refused.payload, true, grant) {
+                    Published::Done(woke) => return Ok(woke),
+                    Published::Refused(refused) => return Err(refused),
+                    Published::Again(back) => refused.payload = back,
+                },
+                Err(None) => return Err(refused),
+                Err(Some(reason)) => {
+                    refused.reason = reason;
+                    return Err(refused);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Changing a pool while it runs: its size, its patience, its room, whether it takes tasks at all.
+//!
+//! In: new settings. Out: all of them in force at once, or an error and nothing changed. Each change is made under the
+//! producers' lock, beside the facts it is about; then whoever it concerns is told: workers that may have to leave,
+//! tasks that wait for a worker, submissions that wait for room.
+
+use super::crew::{Crew, Growth};
+use super::engine::{Attention, Engine};
+use super::reject::Reject;
+use super::{MAX_THREADS, Size};
+use crate::ConfigError;
+use crate::queue::Capacity;
+use crate::queue::room::Producers;
+use crate::sync::Arc;
+use crate::sync::unmodelled::Relaxed;
+use crate::task::contain;
+use std::time::Duration;
+
+impl Size {
+    /// A core and a max that a pool may have.
+    pub(super) fn checked(core: usize, max: usize) -> Result<Size, ConfigError> {
+        if max == 0 {
+            return Err(ConfigError::new(
+                "max_threads",
+                0,
+                "a pool needs at least one thread",
+                "set max_threads to 1 or more",
+            ));
+        }
+        if max > MAX_THREADS {
+            return Err(ConfigError::new(
+                "max_threads",
+                max,
+                format!("a pool has at most {MAX_THREADS} threads"),
+                "set a smaller number; more tasks than threads can wait in the queue",
+            ));
+        }
+        if core > max {
+            return Err(ConfigError::new(
+                "core_threads",
+                core,
+                format!("core_threads is at most max_threads, which is {max}"),
+                "raise max_threads or lower core_threads",
+            ));
+        }
+        Ok(Size { core, max })
+    }
+
+    /// Threads beyond core start when the queue is full; an unbounded one never is.
+    pub(super) fn check_reachable(self, capacity: Capacity, growth: Growth) -> Result<(), ConfigError> {
+        if self.max > self.core.max(1) && capacity == Capacity::Unbounded && growth == Growth::QueueFirst {
+            return Err(ConfigError::new(
+                "max_threads",
+                self.max,
+                format!(
+                    "with an unbounded queue no more than core_threads ({}) would ever start",
+                    self.core.max(1)
+                ),
+                "raise core_threads, bound the queue, or use Growth::ThreadsFirst",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn to_bits(self) -> u64 {
+        (self.core as u64) << 32 | self.max as u64
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Size {
+            core: (bits >> 32) as usize,
+            max: (bits & u64::from(u32::MAX)) as usize,
+        }
+    }
+}
+
+/// Idle threads that time out at once would never do any work between two tasks.
+pub(super) fn check_keep_alive(keep_alive: Duration, core_timeout: bool) -> Result<(), ConfigError> {
+    if core_timeout && keep_alive.is_zero() {
+        return Err(ConfigError::new(
+            "keep_alive",
+            "0s",
+            "core threads that time out need a keep-alive time above zero",
+            "set keep_alive first, or leave core_timeout off",
+        ));
+    }
+    Ok(())
+}
+
+impl Engine {
+    /// The configured threads; reads no lock.
+    pub(crate) fn size(&self) -> Size {
+        Size::from_bits(self.size.load(Relaxed))
+    }
+
+    fn check_here(&self) -> Result<(), ConfigError> {
+        if self.is_forked() {
+            return Err(ConfigError::new(
+                "pool",
+                format!("{:?}", self.name),
+                "this process was forked from the one that made the pool, and has none of its threads",
+                "make a new pool in the child",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Changes settings under the producers' lock.
+    fn change<R>(
+        &self,
+        f: impl FnOnce(&mut Producers<Crew>) -> Result<R, ConfigError>,
+    ) -> Result<R, ConfigError> {
+        self.check_here()?;
+        let mut producers = self.room.producers();
+        let answer = f(&mut producers)?;
+        producers.shut();
+        let surplus = producers.gate.has_surplus();
+        self.attention.set(Attention::SURPLUS, surplus);
+        Ok(answer)
+    }
+
+    /// Both sizes at once; gives the old ones.
+    pub(crate) fn resize(self: &Arc<Self>, core: usize, max: usize) -> Result<Size, ConfigError> {
+        if let Some(reason) = self.config.sealed {
+            return Err(ConfigError::new(
+                "core_threads, max_threads",
+                format!("{core}, {max}"),
+                reason,
+                "build a pool with Pool::builder if it is to change its size",
+            ));
+        }
+        let new = Size::checked(core, max)?;
+        let old = self.change(|producers| {
+            new.check_reachable(producers.capacity(), producers.gate.growth)?;
+            self.size.store(new.to_bits(), Relaxed);
+            Ok(producers.gate.resized(new))
+        })?;
+        if new.core < old.core || new.max < old.max {
+            self.idle.wake_all();
+        }
+        self.staff_up();
+        self.offer_room();
+        Ok(old)
+    }
+
+    pub(crate) fn set_keep_alive(&self, keep_alive: Duration) -> Result<(), ConfigError> {
+        self.change(|producers| {
+            check_keep_alive(keep_alive, producers.gate.core_timeout)?;
+            producers.gate.keep_alive = keep_alive;
+            Ok(())
+        })?;
+        // Those who sleep with the old time in mind look again.
+        self.idle.wake_all();
+        Ok(())
+    }
+
+    pub(crate) fn set_core_timeout(&self, on: bool) -> Result<(), ConfigError> {
+        self.change(|producers| {
+            check_keep_alive(producers.gate.keep_alive, on)?;
+            producers.gate.core_timeout = on;
+            Ok(())
+        })?;
+        self.idle.wake_all();
+        Ok(())
+    }
+
+    pub(crate) fn set_capacity(&self, capacity: Capacity) -> Result<(), ConfigError> {
+        self.change(|producers| {
+            let crew = &producers.gate;
+            crew.size.check_reachable(capacity, crew.growth)?;
+            producers.set_capacity(capacity);
+            Ok(())
+        })?;
+        self.offer_room();
+        Ok(())
+    }
+
+    pub(crate) fn set_reject(&self, reject: Reject) {
+        if !self.is_forked() {
+            let old = std::mem::replace(&mut *self.reject.lock(), reject);
+            // Outside the lock: a rule of the user's own has a drop of its own.
+            contain(|| drop(old));
+        }
+    }
+
+    pub(crate) fn reject(&self) -> Reject {
+        if self.is_forked() {
+            return self.config.reject.clone();
+        }
+        self.reject.lock().clone()
+    }
+
+    pub(crate) fn keep_alive(&self) -> Duration {
+        if self.is_forked() {
+            return self.config.keep_alive;
+        }
+        self.room.producers().gate.keep_alive
+    }
+
+    pub(crate) fn core_timeout(&self) -> bool {
+        if self.is_forked() {
+            return self.config.core_timeout;
+        }
+        self.room.producers().gate.core_timeout
+    }
+
+    pub(crate) fn pause(&self) {
+        if !self.is_forked() && self.room.set_paused(true) {
+            self.clock.hint();
+        }
+    }
+
+    pub(crate) fn resume(&self) {
+        if !self.is_forked() && self.room.set_paused(false) {
+            self.idle.wake_all();
+        }
+    }
+
+    /// Starts one core thread, if one is missing. False: none is, or it could not be started.
+    pub(crate) fn prestart_one(self: &Arc<Self>) -> bool {
+        self.hire_if(|crew, _| crew.workers() < crew.size.core) == Hired::Started
+    }
+}
+
+/// Answer of [`Engine::hire_if`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hired {
+    Started,
+    Failed,
+    NotWanted,
+}
+
+impl Engine {
+    /// Starts a worker if `wants` says so under the producers' lock. The number is that of tasks that wait and for which
+    /// nobody is free.
+    pub(super) fn hire_if(self: &Arc<Self>, wants: impl FnOnce(&Crew, u64) -> bool) -> Hired {
+        if self.is_forked() {
+            return Hired::NotWanted;
+        }
+        {
+            let mut producers = self.room.producers();
+            // A closed pool still needs hands while it has tasks; once its last worker has left it is over.
+            if producers.is_closed() && producers.gate.workers() == 0 {
+                return Hired::NotWanted;
+            }
+            let hands = producers.gate.fresh() + self.idle.read().idle() as u64;
+            let unserved = producers.held(&self.room).saturating_sub(hands);
+            if !wants(&producers.gate, unserved) {
+                return Hired::NotWanted;
+            }
+            producers.gate.hire();
+            producers.shut();
+            let _ = self.run_state.hire();
+        }
+        if self.start_hired() {
+            Hired::Started
+        } else {
+            Hired::Failed
+        }
+    }
+
+    /// Starts the thread of a worker that was hired. False: the system refused, and the crew has been told.
+    pub(super) fn start_hired(self: &Arc<Self>) -> bool {
+        let started = self.start_worker();
+        {
+            let mut producers = self.room.producers();
+            producers.shut();
+            if started {
+                producers.gate.started();
+            } else {
+                producers.gate.start_failed(self.clock.tick());
+                let _ = self.run_state.leave();
+            }
+            self.attention.set(Attention::RETRY, !started);
+        }
+        if started {
+            // Those in line could not count on a worker that was only being started.
+            if self.room.is_waited_for() {
+                self.offer_room();
+            }
+        } else {
+            self.try_terminate();
+        }
+        started
+    }
+
+    /// Starts workers while tasks wait, nobody is free and the size allows it: after a resize, after a start that
+    /// failed, and when a worker's task begins to wait.
+    pub(crate) fn staff_up(self: &Arc<Self>) {
+        loop {
+            let hired = self.hire_if(|crew, unserved| {
+                let is_wanted = crew.workers() < crew.core() && unserved > 0;
+                is_wanted && !crew.backs_off(|| self.clock.tick())
+            });
+            if hired != Hired::Started {
+                return;
+            }
+        }
+    }
+}

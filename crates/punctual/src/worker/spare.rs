@@ -1,0 +1,156 @@
+//! A worker whose task waits: running what it waits for, or letting a spare thread stand in.
+//!
+//! In: a wait for a task (join, group, scope) from inside a worker. Out: the awaited task run in place on this thread, if
+//! it still waits in the queue; or a [`Lent`] that counts the worker as blocked while it sleeps, so that the pool may
+//! have one thread more; or the answer that nobody could ever end this wait. Only the awaited task is ever run in place,
+//! never an unrelated one: the caller may hold a lock that the other would want.
+
+#![allow(unsafe_code)]
+
+use crate::pool::crew::WaitNote;
+use crate::pool::engine::{Attention, Engine};
+use crate::sync::Arc;
+use crate::task::block::Header;
+use crate::task::home::{Home, Removal};
+use crate::task::record::Slot;
+use crate::task::run::Runner;
+use crate::task::state::Claim;
+use crate::task::{Class, Frame, Here, here};
+use std::ptr::NonNull;
+
+/// Tasks run in place inside each other up to this depth; each level costs stack.
+const MAX_DEPTH: usize = 64;
+
+/// Takes a task of the calling worker's own pool out of the queue and runs it here. False: it is not such a task, or it
+/// does not wait any more.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns.
+pub(crate) unsafe fn run_in_place(here: Here<'_>, pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller's promise.
+    here.depth() < MAX_DEPTH && unsafe { run_child_in_place(here, pointer) }
+}
+
+/// As [`run_in_place`] at any depth, for a child that is part of its parent: a scoped one, whose brace could not end
+/// without it.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns.
+pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    let Some(host) = here.host() else { return false };
+    if block.state.load().is_claimed() || block.class != Class::ROOT {
+        return false;
+    }
+    if !std::ptr::eq(block.home(), host.home) {
+        return false;
+    }
+    let Some(engine) = engine_of(host.home) else {
+        return false;
+    };
+    if block.state.claim() == Claim::Lost {
+        return false;
+    }
+    // Counted before it runs: what has ended is part of what was taken.
+    engine.remove(block.class, Removal::Joined);
+    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible_tokens, true);
+    let runner = Runner {
+        frame: &frame,
+        hooks: &engine.hooks,
+        counters: host.counters,
+        watched: engine.watched,
+    };
+    // SAFETY: the claim is won, and the caller holds a share.
+    frame.enter(|| unsafe { runner.run_in_place(pointer) });
+    true
+}
+
+fn engine_of(home: &crate::task::home::HomeRef) -> Option<Arc<Engine>> {
+    let home: Arc<dyn std::any::Any + Send + Sync> = home.upgrade()?;
+    home.downcast::<Engine>().ok()
+}
+
+/// The calling worker is lent: while this lives, the pool may have another thread instead.
+pub(crate) struct Lent {
+    engine: Arc<Engine>,
+    note: Option<WaitNote>,
+}
+
+/// Nobody could ever end the wait.
+#[derive(Debug)]
+pub(crate) struct Stuck;
+
+/// Announces that the calling thread is about to wait, for this task or (`None`) for one of several. `Ok(None)`: it is no
+/// worker, and nobody cares. `ends`: the wait has a limit, so it ends by itself.
+pub(crate) fn lend(here: Here<'_>, target: Option<&Header>, ends: bool) -> Result<Option<Lent>, Stuck> {
+    let Some(host) = here.host().filter(|_| here.is_in_task()) else {
+        return Ok(None);
+    };
+    let Some(engine) = engine_of(host.home).filter(|engine| !engine.is_forked()) else {
+        return Ok(None);
+    };
+    let is_ours = target.is_none_or(|block| std::ptr::eq(block.home(), host.home));
+    let note = (is_ours && !ends).then(|| WaitNote {
+        running: here.blocks(),
+        target: target.map_or(0, |block| std::ptr::from_ref(block).addr()),
+    });
+    if !engine.block(note.as_ref()) {
+        return Err(Stuck);
+    }
+    let lent = Lent { engine, note };
+    lent.engine.staff_up();
+    // No spare came: nothing waits that it could run, or it could not be started.
+    if lent.note.is_some() && lent.engine.is_stuck() {
+        return Err(Stuck);
+    }
+    Ok(Some(lent))
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.engine.unblock(self.note.as_ref());
+    }
+}
+
+impl Engine {
+    fn block(&self, note: Option<&WaitNote>) -> bool {
+        self.room.look(|producers, _| {
+            producers.shut();
+            producers.gate.block(note)
+        })
+    }
+
+    fn unblock(&self, note: Option<&WaitNote>) {
+        let surplus = self.room.look(|producers, _| {
+            producers.shut();
+            producers.gate.unblock(note);
+            let surplus = producers.gate.has_surplus();
+            self.attention.set(Attention::SURPLUS, surplus);
+            surplus
+        });
+        if surplus {
+            // If all others are idle, one of them is the one too many.
+            self.idle.notify();
+        }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.room.look(|producers, _| producers.gate.is_stuck())
+    }
+
+    /// Runs a task that was not accepted on the thread that brought it.
+    pub(crate) fn run_as_guest(&self, slot: &mut Slot) {
+        let counters = crate::observe::counters::Counters::new();
+        here(|here| {
+            let frame = Frame::nested(here, &self.home, &self.clock, &self.guest_tokens, false);
+            let runner = Runner {
+                frame: &frame,
+                hooks: &self.hooks,
+                counters: &counters,
+                watched: self.watched,
+            };
+            frame.enter(|| runner.run(slot));
+        });
+    }
+}

@@ -1,0 +1,1 @@
+//! Hooks and decorators round every task (`HOOK-..`).

@@ -1,0 +1,1 @@
+//! Many tasks at once: all, any (`INV-..`), groups (`ECS-..`).

@@ -1,0 +1,1 @@
+//! What a full pool answers (`REJ-..`), and the line before it.

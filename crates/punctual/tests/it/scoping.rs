@@ -1,0 +1,1 @@
+//! Scopes: closures that borrow are gone when the brace is reached.
