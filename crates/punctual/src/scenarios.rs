@@ -4,6 +4,9 @@
 //! Out: a failing schedule is printed by shuttle with its seed; `PUNCTUAL_REPLAY` takes that text and replays it
 //! alone. Loom searches the protocols exhaustively but small; this searches the pool as it is, but not exhaustively.
 
+/// Pools that grow, shrink, refuse, wait and stand in for each other.
+mod crowded;
+
 use crate::{Cancel, Pool, Queue, Status};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -267,7 +270,8 @@ fn capacity_cancel() {
         let other = pool.clone();
         let producer = thread::spawn(move || other.submit(|| 1).map(|task| task.cancel()).is_ok());
         let mine = pool.submit(|| 2).is_ok();
-        assert!(pool.stats().queued <= 1);
+        // One waits, and one may lie there for a worker that has not looked yet.
+        assert!(pool.stats().queued <= 2);
         let theirs = producer.join().unwrap();
         assert!(mine || theirs, "one of them found the room empty");
         assert!(pool.wait_idle(Duration::MAX));

@@ -275,12 +275,17 @@ impl Engine {
             let Reason::Full { capacity, .. } = refused.reason else {
                 return Err(refused);
             };
-            // What lies in the queue of a handoff pool has its worker already.
-            let evicted = capacity > 0 && self.evict_oldest();
+            if capacity == 0 {
+                // What lies in the queue of a handoff pool has its worker already.
+                return Err(refused);
+            }
+            if !self.evict_oldest() {
+                // A worker was faster, or the places are only reserved: somebody else is getting on.
+                crate::sync::yield_now();
+            }
             match self.admit(class, refused.payload) {
                 Ok(woke) => return Ok(woke),
-                Err(again) if evicted => refused = again,
-                Err(again) => return Err(again),
+                Err(again) => refused = again,
             }
         }
     }

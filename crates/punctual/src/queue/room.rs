@@ -75,9 +75,13 @@ impl Removed {
         counter.fetch_add(1, AcqRel);
     }
 
+    /// Those that nobody ran.
+    fn untaken(&self) -> u64 {
+        self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire)
+    }
+
     fn sum(&self) -> u64 {
-        let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
-        ended + self.joined.load(Acquire)
+        self.untaken() + self.joined.load(Acquire)
     }
 }
 
@@ -212,8 +216,8 @@ impl<G: Gate> Producers<G> {
 
     /// Tasks that were let in, or are about to be, and did not leave untaken: those that wait, run, or have ended.
     pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        // What joiners ran in place has been kept, too.
-        self.pushed + self.reserved + room.removed.joined.load(Acquire) - room.removed.sum()
+        // What joiners run in place has been kept, too.
+        self.pushed + self.reserved - room.removed.untaken()
     }
 
     /// Whether a submission is between its reservation and its publication.

@@ -521,8 +521,13 @@ impl Header {
 
     /// The home's reference; valid as [`HomeRef::own`] says.
     pub(crate) fn home(&self) -> *const HomeRef {
-        self.side()
-            .map_or_else(|| self.link.load(Acquire).cast_const(), |side| side.home)
+        // One reading: the link may become a side record's between two.
+        let link = self.link.load(Acquire);
+        match untag(link) {
+            // SAFETY: a tagged link stays until the block is freed (rule 5).
+            Some(side) => unsafe { side.as_ref() }.home,
+            None => link.cast_const(),
+        }
     }
 
     /// What hooks are told. Makes the side record: that is where the number lives.

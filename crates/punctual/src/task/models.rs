@@ -7,8 +7,8 @@
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Options};
-use super::home::{Home, HomeRef};
-use super::state::{Claim, End};
+use super::home::{Home, HomeRef, Removal};
+use super::state::Claim;
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
@@ -17,7 +17,7 @@ use crate::sync::Lock;
 use crate::task::hooks::Hooks;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
-use crate::task::{Frame, Token};
+use crate::task::{Frame, Host};
 use crate::time::Clock;
 use loom::sync::Arc as Counted;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -40,8 +40,8 @@ impl Books {
 }
 
 impl Home for Books {
-    fn remove(&self, _: Class, end: End) {
-        assert_eq!(end, End::Cancelled);
+    fn remove(&self, _: Class, how: Removal) {
+        assert_eq!(how, Removal::Cancelled);
         self.removed.fetch_add(1, SeqCst);
     }
     fn is_told_of_ends(&self) -> bool {
@@ -67,9 +67,15 @@ fn entry<T: Send + 'static>(
 /// What a worker does with an entry it popped.
 fn work(home: &Books, entry: Entry, hooks: Hooks) {
     let clock = Clock::system();
-    let token = Lock::new(None::<Token>);
-    let frame = Frame::new(&home.me, &clock, 1, &token);
+    let tokens = Lock::new(Vec::new());
     let counters = Counters::new();
+    let host = Host {
+        home: &home.me,
+        identity: 1,
+        counters: &counters,
+        visible_tokens: &tokens,
+    };
+    let frame = Frame::of_worker(host, &clock);
     let hooks = Arc::new(hooks);
     match entry.header().state.claim() {
         Claim::Lost => entry.let_go(),

@@ -318,13 +318,19 @@ impl Engine {
 
     fn leave_if_idle(&self, since: Tick) -> Result<(), Departure> {
         let now = self.clock.tick();
-        self.leave_if(Departure::Idle, |producers, is_empty| {
+        let mut is_relied_on = false;
+        let stays = self.leave_if(Departure::Idle, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
             // The last one stays while a submission relies on it.
-            let is_free = is_empty && (crew.workers() > 1 || !producers.has_reservations());
-            is_over && crew.is_timed() && is_free
-        })
+            is_relied_on = is_over && crew.workers() == 1 && producers.has_reservations();
+            is_over && crew.is_timed() && is_empty && !is_relied_on
+        });
+        if is_relied_on {
+            // That submission is about to publish: its time has come, ours has not yet.
+            crate::sync::yield_now();
+        }
+        stays
     }
 
     /// Decides under the producers' lock, and in the same section is no longer counted on.

@@ -1,0 +1,329 @@
+//! Scenarios of a pool that is short of room or hands: growth, retirement, policies, the line, spares, scopes.
+
+use super::{Marks, explore};
+use crate::{Pool, PoolBuilder, Queue, Reject, Stats};
+use shuttle::sync::Arc;
+use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use shuttle::thread;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+fn builder() -> PoolBuilder {
+    Pool::builder("scenario")
+}
+
+fn assert_all_settled(stats: &Stats) {
+    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
+    assert_eq!(stats.submitted, ends, "{stats:?}");
+    assert_eq!(
+        (stats.queued, stats.active, stats.threads),
+        (0, 0, 0),
+        "{stats:?}"
+    );
+}
+
+/// Workers that leave at once, sizes that change, submitters and a closer: what was accepted has run.
+#[test]
+fn resize_submit_retire_shutdown() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(0)
+            .max_threads(2)
+            .keep_alive(Duration::ZERO)
+            .queue(Queue::bounded(1))
+            .build()
+            .unwrap();
+        let marks = Marks::default();
+        let submitters: Vec<_> = (0..2)
+            .map(|_| {
+                let (pool, marks) = (pool.clone(), marks.clone());
+                thread::spawn(move || (0..2).filter(|_| pool.submit(marks.closure()).is_ok()).count())
+            })
+            .collect();
+        let other = pool.clone();
+        let resizer = thread::spawn(move || {
+            other.resize(1, 1).unwrap();
+            other.resize(0, 3).unwrap();
+        });
+        pool.shutdown();
+        let accepted: usize = submitters.into_iter().map(|each| each.join().unwrap()).sum();
+        resizer.join().unwrap();
+        assert!(pool.close().terminated);
+        assert_eq!((marks.runs(), marks.drops()), (accepted, 4));
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// The last worker of a pool without core threads leaves while a task comes: somebody runs it.
+#[test]
+fn retire_meets_submit() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(0)
+            .max_threads(1)
+            .keep_alive(Duration::ZERO)
+            .queue(Queue::unbounded())
+            .build()
+            .unwrap();
+        for n in 0..2 {
+            let task = pool.submit(move || n).unwrap();
+            assert_eq!(task.join().unwrap(), n);
+        }
+        let _ = pool.close();
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Submitters that wait for room, and a stop: each is accepted and resolved, or refused.
+#[test]
+fn block_stop() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .on_full(Reject::Block(Duration::MAX))
+            .build()
+            .unwrap();
+        let marks = Marks::default();
+        let submitters: Vec<_> = (0..3)
+            .map(|_| {
+                let (pool, marks) = (pool.clone(), marks.clone());
+                thread::spawn(move || match pool.submit(marks.closure()) {
+                    Ok(task) => {
+                        let joined = task.join();
+                        assert!(joined.is_ok() || joined.unwrap_err().is_cancelled());
+                    }
+                    Err(refused) => assert!(refused.is_shutdown()),
+                })
+            })
+            .collect();
+        drop(pool.stop());
+        for submitter in submitters {
+            submitter.join().unwrap();
+        }
+        assert!(pool.close().terminated);
+        assert_eq!(marks.drops(), 3);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Submitters that wait for room, without a stop: a place that comes back, by a run or by a cancel, reaches one of them.
+#[test]
+fn every_waiter_gets_room() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .on_full(Reject::Block(Duration::MAX))
+            .build()
+            .unwrap();
+        let submitters: Vec<_> = (0..3)
+            .map(|_| {
+                let pool = pool.clone();
+                thread::spawn(move || pool.submit(|| 1).unwrap().cancel())
+            })
+            .collect();
+        for submitter in submitters {
+            submitter.join().unwrap();
+        }
+        assert!(pool.close().terminated);
+        assert_eq!(pool.stats().submitted, 3);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// A place in line that is given up, before or after it was granted, goes to the next.
+#[test]
+fn a_place_given_up_goes_to_the_next() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .build()
+            .unwrap();
+        let (pool2, pool3) = (pool.clone(), pool.clone());
+        let fickle = thread::spawn(move || {
+            let mut submission = pin!(pool2.submit_async(|| 1));
+            let ready = submission.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            matches!(ready, Poll::Ready(Ok(_)))
+        });
+        let patient =
+            thread::spawn(move || pool3.submit_timeout(Duration::MAX, || 2).unwrap().join().unwrap());
+        let mine = pool.submit_timeout(Duration::MAX, || 3).unwrap();
+        assert_eq!(mine.join().unwrap(), 3);
+        assert_eq!(patient.join().unwrap(), 2);
+        let accepted = 2 + u64::from(fickle.join().unwrap());
+        assert!(pool.close().terminated);
+        assert_eq!(pool.stats().submitted, accepted);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// A worker whose result was joined is free for the next task of a pool without a queue.
+#[test]
+fn a_joined_worker_is_free() {
+    explore(|| {
+        let pool = Pool::cached(1).unwrap();
+        for n in 0..3 {
+            assert_eq!(
+                pool.submit(move || n)
+                    .expect("the worker is free")
+                    .join()
+                    .unwrap(),
+                n
+            );
+        }
+        let _ = pool.close();
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Waiters before a pool without a queue are served as its workers become free.
+#[test]
+fn a_hand_that_is_free_serves_the_line() {
+    explore(|| {
+        let pool = Pool::cached(1).unwrap();
+        let submitters: Vec<_> = (0..3)
+            .map(|n| {
+                let pool = pool.clone();
+                thread::spawn(move || {
+                    pool.submit_timeout(Duration::MAX, move || n)
+                        .unwrap()
+                        .join()
+                        .unwrap()
+                })
+            })
+            .collect();
+        let sum: usize = submitters.into_iter().map(|each| each.join().unwrap()).sum();
+        assert_eq!(sum, 3);
+        let _ = pool.close();
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Parents on every worker wait for children: in place, by a spare, or told that it cannot be; nobody hangs.
+#[test]
+fn spare_join() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(2)
+            .spare_threads(1)
+            .queue(Queue::unbounded())
+            .build()
+            .unwrap();
+        let parents: Vec<_> = (0..2)
+            .map(|n| {
+                let inner = pool.clone();
+                let parent = move || {
+                    let child = inner.submit(move || n).unwrap();
+                    inner.execute(|| ()).unwrap();
+                    child.join().unwrap()
+                };
+                pool.submit(parent).unwrap()
+            })
+            .collect();
+        let sum: usize = parents.into_iter().map(|parent| parent.join().unwrap()).sum();
+        assert_eq!(sum, 1);
+        assert!(pool.stats().largest <= 3);
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Two tasks that wait for each other: one of them is told, and both end.
+#[test]
+fn a_circle_is_told() {
+    explore(|| {
+        let pool = super::pool(2);
+        let (give, take) = shuttle::sync::mpsc::channel::<crate::TaskHandle<bool>>();
+        let (give_back, take_back) = shuttle::sync::mpsc::channel::<crate::TaskHandle<bool>>();
+        let told =
+            |joined: Result<bool, crate::JoinError>| joined.is_err_and(|error| error.is_would_deadlock());
+        let first = pool.submit(move || told(take.recv().unwrap().join())).unwrap();
+        let second = pool
+            .submit(move || told(take_back.recv().unwrap().join()))
+            .unwrap();
+        give.send(second).unwrap();
+        give_back.send(first).unwrap();
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// A scope, a stop and a cancel: when the brace is reached no closure lives, whatever became of it.
+#[test]
+fn scope_stop() {
+    explore(|| {
+        let pool = super::pool(1);
+        let other = pool.clone();
+        let stopper =
+            thread::spawn(move || assert!(other.stop().is_empty(), "a scoped task is never given out"));
+        let runs = AtomicUsize::new(0);
+        let joined = pool.scope(|scope| {
+            scope.execute(|| _ = runs.fetch_add(1, SeqCst));
+            scope.submit(|| runs.fetch_add(1, SeqCst)).join().is_ok()
+        });
+        let runs = runs.into_inner();
+        assert!(runs <= 2 && (!joined || runs >= 1));
+        stopper.join().unwrap();
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// The oldest makes room for the newest, while workers take from the same end.
+#[test]
+fn discard_oldest() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .on_full(Reject::DiscardOldest)
+            .build()
+            .unwrap();
+        let marks = Marks::default();
+        let submitters: Vec<_> = (0..2)
+            .map(|_| {
+                let (pool, marks) = (pool.clone(), marks.clone());
+                thread::spawn(move || {
+                    let tasks: Vec<_> = (0..2).map(|_| pool.submit(marks.closure()).unwrap()).collect();
+                    tasks
+                        .into_iter()
+                        .filter(|task| task.wait_timeout(Duration::MAX))
+                        .count()
+                })
+            })
+            .collect();
+        for submitter in submitters {
+            assert_eq!(submitter.join().unwrap(), 2, "every handle resolves");
+        }
+        assert!(pool.close().terminated);
+        let stats = pool.stats();
+        assert_eq!((stats.submitted, marks.drops()), (4, 4));
+        assert_eq!(stats.finished as usize, marks.runs());
+        assert_all_settled(&stats);
+    });
+}
+
+/// A pause, tasks, a resume: nothing is taken in between, and nothing stays behind.
+#[test]
+fn pause_resume() {
+    explore(|| {
+        let pool = super::pool(2);
+        pool.pause();
+        let runs = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let runs = runs.clone();
+            pool.execute(move || _ = runs.fetch_add(1, SeqCst)).unwrap();
+        }
+        assert_eq!(runs.load(SeqCst), 0);
+        let other = pool.clone();
+        let resumer = thread::spawn(move || other.resume());
+        assert!(pool.wait_idle(Duration::MAX));
+        assert_eq!(runs.load(SeqCst), 2);
+        resumer.join().unwrap();
+        let _ = pool.close();
+    });
+}
