@@ -6,9 +6,9 @@
 #![allow(unsafe_code)]
 
 use crate::handle::TaskHandle;
-use crate::pool::admit::{Published, Refused};
+use crate::pool::admit::Refused;
 use crate::pool::engine::Engine;
-use crate::pool::line::Grant;
+use crate::pool::line::Permit;
 use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
 use crate::sync::{Arc, Weak};
@@ -193,60 +193,40 @@ impl Executor {
         // Captured here, in the submitter's context; the future may be polled elsewhere.
         let prepared = self.prepare(Options::default());
         async move {
-            let mut options = match prepared {
+            let options = match prepared {
                 Ok(options) => options,
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
-            let mut f = f;
-            loop {
-                let grant = match executor.engine.wait_in_line().await {
-                    Ok(grant) => grant,
-                    Err(reason) => {
-                        executor.engine.count_refused(&reason, 1);
-                        return Err(Rejected::new(f, reason));
-                    }
-                };
-                match executor.submit_granted(options, grant, f) {
-                    Ok(handle) => return Ok(handle),
-                    Err((back, Some(reason), _)) => {
-                        executor.engine.count_refused(&reason, 1);
-                        return Err(Rejected::new(back, reason));
-                    }
-                    Err((back, None, again)) => (f, options) = (back, again),
+            match executor.engine.wait_in_line().await {
+                Ok(permit) => executor.submit_granted(options, permit, f),
+                Err(reason) => {
+                    executor.engine.count_refused(&reason, 1);
+                    Err(Rejected::new(f, reason))
                 }
             }
         }
     }
 
-    /// Publishes a task with a permit that the line gave out. `Err` without a reason: look again.
-    #[allow(
-        clippy::result_large_err,
-        reason = "everything goes back to the one caller, a future that holds it anyway"
-    )]
+    /// Publishes a task with a permit that the line gave out.
     fn submit_granted<F, T>(
         &self,
         options: Options,
-        grant: Grant,
+        permit: Permit,
         f: F,
-    ) -> Result<TaskHandle<T>, (F, Option<Reason>, Options)>
+    ) -> Result<TaskHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let entry = self.entry(options, true, f);
         let block = entry.pointer();
-        // SAFETY: as in `submit_with`.
-        let unmake = |entry: Entry| unsafe { entry.unmake::<F, T>() };
-        match self.engine.publish(Class::ROOT, entry, true, grant) {
+        match self.engine.publish(Class::ROOT, entry, true, permit) {
             // SAFETY: as in `submit_with`.
-            Published::Done(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
-            Published::Refused(refused) => {
-                let (f, options) = unmake(refused.payload);
-                Err((f, Some(refused.reason), options))
-            }
-            Published::Again(entry) => {
-                let (f, options) = unmake(entry);
-                Err((f, None, options))
+            Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
+            Err(refused) => {
+                self.engine.count_refused(&refused.reason, 1);
+                // SAFETY: as in `submit_with`.
+                Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
             }
         }
     }
@@ -291,7 +271,7 @@ impl Executor {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
             Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
             // SAFETY: refused, so it was never published; the types are those it was made with.
-            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }.0)),
+            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() })),
         }
     }
 
@@ -310,7 +290,7 @@ impl Executor {
         // SAFETY: as in `submit_with`.
         admitted
             .map(drop)
-            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }.0))
+            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
     }
 
     /// What a submission needs beyond the common way: in a forked child it is refused; decorators capture their context.

@@ -206,9 +206,6 @@ impl<T: Send + 'static> Group<T> {
                 if deadline.is_none() && self.tasks.values().any(run) {
                     continue;
                 }
-                let Ok(_lent) = spare::lend(here, None, deadline.is_some()) else {
-                    return Err(Idle::WouldDeadlock);
-                };
                 let token = here.token();
                 let wait = Wait {
                     word: &self.ended.word,
@@ -216,6 +213,9 @@ impl<T: Send + 'static> Group<T> {
                     expected: seen,
                     interrupt: token.as_ref(),
                     deadline,
+                };
+                let Ok(_lent) = spare::lend(here, &raw const engine.home, None, &wait) else {
+                    return Err(Idle::WouldDeadlock);
                 };
                 match engine.clock.wait(&wait, here.place()) {
                     Waked::Ready => {}

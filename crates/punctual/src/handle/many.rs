@@ -99,7 +99,11 @@ impl Executor {
                     for task in &tasks {
                         let _ = task.cancel();
                     }
-                    return Err(refused.map(|first| std::iter::once(first).chain(jobs).collect()));
+                    let refused = refused.map(|first| std::iter::once(first).chain(jobs).collect::<Vec<_>>());
+                    // The first was counted where it was refused.
+                    let others = refused.task().len() - 1;
+                    self.engine().count_refused(refused.reason(), others);
+                    return Err(refused);
                 }
             }
         }

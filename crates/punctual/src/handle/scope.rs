@@ -48,6 +48,17 @@ impl Shared {
         self.pending.load() & !(NUDGE | SLEEPS)
     }
 
+    /// A task that the brace may have to run itself.
+    fn add_child(&self, child: Option<TaskRef>) {
+        if let (Some(children), Some(child)) = (&self.children, child) {
+            children.lock().push(child);
+            // The brace may have gone to sleep without it; another word, and it looks again.
+            if self.pending.0.fetch_and(!SLEEPS, AcqRel) & SLEEPS != 0 {
+                self.pending.wake_all();
+            }
+        }
+    }
+
     fn keep_panic(&self, payload: Box<dyn Any + Send>) {
         let mut panic = self.panic.lock();
         if panic.is_none() {
@@ -225,17 +236,21 @@ impl<'scope> Scope<'scope, '_> {
             )
         };
         let block = entry.pointer();
-        if let Some(children) = &self.shared.children {
-            // SAFETY: the entry is a share.
-            let child = unsafe { TaskRef::new(block) };
-            let mut children = children.lock();
-            children.push(child);
-        }
+        // SAFETY: the entry is a share.
+        let child = self
+            .shared
+            .children
+            .as_ref()
+            .map(|_| unsafe { TaskRef::new(block) });
         let refused = if is_refused {
             entry
         } else {
             match engine.admit_or_answer(Class::ROOT, entry, Patience::Endless) {
-                Ok(woke) => return (block, woke),
+                Ok(woke) => {
+                    // Only now: the brace may take it at once.
+                    self.shared.add_child(child);
+                    return (block, woke);
+                }
                 Err(refused) => refused.payload,
             }
         };
@@ -257,8 +272,6 @@ impl<'scope> Scope<'scope, '_> {
                         continue;
                     }
                 }
-                // Where nobody could end the wait it must be waited all the same.
-                let _lent = spare::lend(here, None, false);
                 let seen = shared.pending.0.fetch_or(SLEEPS, AcqRel) | SLEEPS;
                 if seen & !(NUDGE | SLEEPS) == 0 {
                     return;
@@ -270,7 +283,10 @@ impl<'scope> Scope<'scope, '_> {
                     interrupt: None,
                     deadline: None,
                 };
-                let _ = self.executor.engine().clock.wait(&wait, here.place());
+                let engine = self.executor.engine();
+                // Where nobody could end the wait it must be waited all the same.
+                let _lent = spare::lend(here, &raw const engine.home, None, &wait);
+                let _ = engine.clock.wait(&wait, here.place());
             }
         });
     }

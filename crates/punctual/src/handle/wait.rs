@@ -79,9 +79,6 @@ pub(super) fn wait_uninterrupted(block: &Header) {
 }
 
 fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
-    let Ok(_lent) = spare::lend(here, Some(block), limit.is_some()) else {
-        return Waited::WouldDeadlock;
-    };
     let clock = block.clock();
     let token = here.token();
     let (word, resolved) = block.state.wait_word();
@@ -96,6 +93,14 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     if block.state.mark_waiting().is_resolved() {
         return Waited::Resolved;
     }
+    let Ok(_lent) = spare::lend(here, block.home(), Some(block), &wait) else {
+        // It may have ended while this was found out.
+        return if block.state.load().is_resolved() {
+            Waited::Resolved
+        } else {
+            Waited::WouldDeadlock
+        };
+    };
     match clock.wait(&wait, here.place()) {
         Waked::Ready => Waited::Resolved,
         Waked::TimedOut => Waited::TimedOut,

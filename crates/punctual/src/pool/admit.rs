@@ -9,7 +9,7 @@
 
 use super::crew::{Crew, Growth};
 use super::engine::Engine;
-use super::line::Grant;
+use super::line::Permit;
 use crate::Reason;
 use crate::queue::room::Producers;
 use crate::queue::{Capacity, Refusal};
@@ -101,17 +101,20 @@ impl Engine {
             return self.full(held, capacity);
         }
         let may_start = |size: usize| crew.workers() < size && !crew.backs_off(|| self.clock.tick());
-        if crew.is_short(self.idle.read().idle()) && may_start(crew.core().max(1)) {
+        let is_short = crew.is_short(held, self.idle.read().idle());
+        if is_short && may_start(crew.wanted()) {
             return Plan::Start;
         }
         if crew.is_all_starting() {
             return Plan::Wait;
         }
+        // While a worker is missing, or comes before the next place, the next task looks again.
+        let is_settled = !in_line && crew.workers() >= crew.wanted();
         if capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst {
-            let busy = producers.kept(&self.room) - self.ended_tasks();
+            let busy = producers.kept(&self.room).saturating_sub(self.ended_tasks());
             let hands = crew.workers() as u64;
             if busy < hands {
-                producers.open_for(if in_line { 0 } else { hands - busy });
+                producers.open_for(if is_settled { hands - busy } else { 0 });
                 return Plan::Push;
             }
             if may_start(crew.max()) {
@@ -120,14 +123,14 @@ impl Engine {
         }
         let room = match capacity {
             Capacity::Unbounded => u64::MAX,
+            // Without places only a hand that is free will do, and that was asked for above.
+            Capacity::Bounded(0) => 0,
             Capacity::Bounded(places) => (places as u64 + crew.fresh()).saturating_sub(held),
         };
-        // Without a place a hand that is free at once will do; both are counted in the same permits.
-        let room = if capacity == Capacity::Bounded(0) { 0 } else { room };
         if room > 0 {
-            // While threads come first, the next one may need a thread: it looks again.
-            let is_settled = crew.growth == Growth::QueueFirst || crew.workers() >= crew.max();
-            producers.open_for(if in_line || !is_settled { 0 } else { room });
+            let is_settled =
+                is_settled && (crew.growth == Growth::QueueFirst || crew.workers() >= crew.max());
+            producers.open_for(if is_settled { room } else { 0 });
             return Plan::Push;
         }
         if may_start(crew.max()) {
@@ -143,92 +146,110 @@ impl Engine {
         })
     }
 
-    /// Holds what a plan promised: a permit, and perhaps a worker to be started.
-    pub(super) fn reserve(&self, producers: &mut Producers<Crew>, plan: Plan) -> Grant {
-        producers.reserve();
-        if matches!(plan, Plan::Start) {
-            producers.gate.hire();
-            let _ = self.run_state.hire();
-            return Grant::Start;
-        }
-        Grant::Push
-    }
-
     /// The long way in: a worker is missing, or there is no room.
     #[cold]
     fn admit_slowly<P: Payload>(
         self: &Arc<Self>,
         class: Class,
-        mut payload: P,
+        payload: P,
         stamp: bool,
     ) -> Result<bool, Refused<P>> {
         loop {
-            let grant = {
+            let plan = {
                 let mut producers = self.room.producers();
-                match self.plan(&mut producers, false) {
-                    Plan::Wait => None,
-                    Plan::Refuse(refusal) => {
-                        drop(producers);
-                        let reason = self.reason_of(refusal);
+                let plan = self.plan(&mut producers, false);
+                self.reserve(&mut producers, plan);
+                plan
+            };
+            match plan {
+                Plan::Push => return self.publish(class, payload, stamp, Permit::of_plan()),
+                Plan::Start => match self.start_for_permit() {
+                    Ok(permit) => return self.publish(class, payload, stamp, permit),
+                    Err(Some(reason)) => {
+                        self.serve_line();
                         return Err(Refused { payload, reason });
                     }
-                    plan => Some(self.reserve(&mut producers, plan)),
+                    Err(None) => {}
+                },
+                Plan::Wait => crate::sync::yield_now(),
+                Plan::Refuse(refusal) => {
+                    let reason = self.reason_of(refusal);
+                    return Err(Refused { payload, reason });
                 }
-            };
-            let Some(grant) = grant else {
-                crate::sync::yield_now();
-                continue;
-            };
-            match self.publish(class, payload, stamp, grant) {
-                Published::Done(woke) => return Ok(woke),
-                Published::Refused(refused) => return Err(refused),
-                Published::Again(back) => payload = back,
             }
         }
     }
 
-    /// Starts the worker that comes with a grant, if one does, and writes the task.
+    /// Holds what a plan promised: a permit, and perhaps a worker to be started at once.
+    pub(super) fn reserve(&self, producers: &mut Producers<Crew>, plan: Plan) {
+        if matches!(plan, Plan::Push | Plan::Start) {
+            producers.reserve();
+        }
+        if matches!(plan, Plan::Start) {
+            producers.gate.hire();
+            let _ = self.run_state.hire();
+        }
+    }
+
+    /// Starts the worker that was hired with a permit. `Err`: the permit is gone; with a reason if nobody is alive,
+    /// otherwise look again.
+    pub(super) fn start_for_permit(self: &Arc<Self>) -> Result<Permit, Option<Reason>> {
+        if self.start_hired() {
+            return Ok(Permit::of_plan());
+        }
+        // The permit may have stood for the place that the new worker would have made.
+        let is_alone = self.give_back(|crew| crew.live() == 0);
+        Err(is_alone.then_some(Reason::NoThread))
+    }
+
+    /// Gives a permit back unused.
+    pub(super) fn give_back<R>(&self, then: impl FnOnce(&Crew) -> R) -> R {
+        let (answer, is_put_off) = {
+            let mut producers = self.room.producers();
+            producers.unreserve();
+            let is_put_off = !producers.has_reservations() && producers.gate.take_put_off();
+            (then(&producers.gate), is_put_off)
+        };
+        if is_put_off {
+            self.idle.wake_all();
+        }
+        self.try_terminate();
+        answer
+    }
+
+    /// Writes a task for which a permit is held.
     pub(crate) fn publish<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
         stamp: bool,
-        grant: Grant,
-    ) -> Published<P> {
-        if grant == Grant::Start && !self.start_hired() {
-            // The permit may have stood for the place that the new worker would have made.
-            let is_alone = {
-                let mut producers = self.room.producers();
-                producers.unreserve();
-                producers.gate.live() == 0
-            };
-            if is_alone {
-                self.try_terminate();
-                let reason = Reason::NoThread;
-                return Published::Refused(Refused { payload, reason });
-            }
-            return Published::Again(payload);
-        }
-        loop {
+        permit: Permit,
+    ) -> Result<bool, Refused<P>> {
+        permit.spend();
+        let is_put_off = loop {
             let mut producers = self.room.producers();
             if producers.is_closed() {
-                producers.unreserve();
                 drop(producers);
-                self.try_terminate();
+                self.give_back(|_| ());
                 let reason = Reason::ShutDown;
-                return Published::Refused(Refused { payload, reason });
+                return Err(Refused { payload, reason });
             }
             match producers.push(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => {
                     producers.unreserve();
-                    break;
+                    break !producers.has_reservations() && producers.gate.take_put_off();
                 }
                 Err(back) => payload = back,
             }
             drop(producers);
             self.room.bring();
+        };
+        if is_put_off {
+            // Idle workers stayed because of this: their time runs again.
+            self.idle.wake_all();
+            return Ok(true);
         }
-        Published::Done(self.idle.notify())
+        Ok(self.idle.notify())
     }
 
     fn reason_of(&self, refusal: Refusal) -> Reason {
@@ -241,13 +262,4 @@ impl Engine {
             },
         }
     }
-}
-
-/// Answer of [`Engine::publish`].
-pub(crate) enum Published<P> {
-    /// True: a sleeping worker was woken.
-    Done(bool),
-    Refused(Refused<P>),
-    /// The worker could not be started, others are alive: look again.
-    Again(P),
 }

@@ -346,8 +346,9 @@ impl PoolBuilder {
         };
         let pool = Pool::of(Engine::start(config, self.hooks, self.on_terminated));
         if self.prestart && pool.prestart() < size.core {
-            // Those that were started leave with the pool, here.
             let started = pool.stats().threads;
+            // Whatever a drop would do: nothing is left of a pool that was not built.
+            let _ = pool.close();
             return Err(ConfigError::new(
                 "prestart",
                 true,

@@ -17,6 +17,7 @@ use crate::queue::room::Gate;
 use crate::sync::Arc;
 use crate::time::{Tick, deadline_after};
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 /// Which fills first when all core threads are at work: the queue, or the threads.
@@ -50,6 +51,8 @@ pub(crate) struct Crew {
     waits: Vec<WaitNote>,
     largest: usize,
     largest_since_resize: usize,
+    /// A worker sleeps without a limit although idle workers leave: somebody relied on it.
+    is_put_off: bool,
     /// Submissions that wait for room, in order.
     pub(super) line: VecDeque<Arc<Waiter>>,
     starts: Starts,
@@ -57,10 +60,30 @@ pub(crate) struct Crew {
 
 /// A worker's wait for a task of its own pool: the tasks (by address) that its thread is in the middle of, and the one
 /// it waits for; 0 if that is one of several.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct WaitNote {
+    /// Tells one note from another.
+    pub(crate) number: usize,
     pub(crate) running: Vec<usize>,
     pub(crate) target: usize,
+    /// Whether the wait goes on: nothing has happened yet that ends it. Called under the producers' lock, under which
+    /// the note is taken out before what this looks at may go.
+    pub(crate) goes_on: GoesOn,
+}
+
+/// See [`WaitNote::goes_on`].
+pub(crate) struct GoesOn(pub(crate) Box<dyn Fn() -> bool + Send>);
+
+impl fmt::Debug for GoesOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", (self.0)())
+    }
+}
+
+impl WaitNote {
+    fn goes_on(&self) -> bool {
+        (self.goes_on.0)()
+    }
 }
 
 /// How starting threads went lately.
@@ -115,6 +138,7 @@ impl Crew {
             waits: Vec::new(),
             largest: 0,
             largest_since_resize: 0,
+            is_put_off: false,
             line: VecDeque::new(),
             starts: Starts::default(),
         }
@@ -123,6 +147,11 @@ impl Crew {
     /// How many threads may stand in for blocked ones now.
     fn standing_in(&self) -> usize {
         self.blocked.min(self.spare_threads)
+    }
+
+    /// Workers that there should be while tasks wait.
+    pub(crate) fn wanted(&self) -> usize {
+        self.size.core.max(1) + self.standing_in()
     }
 
     /// Workers that stay.
@@ -151,9 +180,10 @@ impl Crew {
     }
 
     /// Fewer than stay, or none at all: the next task starts one, whatever the queue looks like. A spare is started only
-    /// if nobody is idle.
-    pub(crate) fn is_short(&self, idle: usize) -> bool {
-        self.workers < self.size.core || self.workers == 0 || (self.workers < self.core() && idle == 0)
+    /// if more wait than are free for them.
+    pub(crate) fn is_short(&self, waiting: u64, idle: usize) -> bool {
+        let is_unserved = waiting >= self.fresh() + idle as u64;
+        self.workers < self.size.core || self.workers == 0 || (self.workers < self.wanted() && is_unserved)
     }
 
     /// All there are have only been asked for: a task that relied on one of these could be stranded.
@@ -221,6 +251,16 @@ impl Crew {
         self.workers -= 1;
     }
 
+    /// A worker sleeps longer than its time because somebody relies on it.
+    pub(crate) fn put_off(&mut self) {
+        self.is_put_off = true;
+    }
+
+    /// Whether somebody must be told that nobody relies on him any more.
+    pub(crate) fn take_put_off(&mut self) -> bool {
+        std::mem::take(&mut self.is_put_off)
+    }
+
     fn note_largest(&mut self) {
         self.largest = self.largest.max(self.live());
         self.largest_since_resize = self.largest_since_resize.max(self.live());
@@ -234,30 +274,35 @@ impl Crew {
 
     /// A worker's task begins to wait. With a note: without a limit, for a task of this pool. False: nobody could ever
     /// end that wait, and it is not begun.
-    pub(crate) fn block(&mut self, note: Option<&WaitNote>) -> bool {
+    pub(crate) fn block(&mut self, note: Option<WaitNote>) -> bool {
         if let Some(note) = note {
             let no_spare = self.workers >= self.size.max + (self.blocked + 1).min(self.spare_threads);
-            if self.closes_a_circle(note) || (no_spare && self.waits.len() + 1 == self.workers) {
+            if self.closes_a_circle(&note) || (no_spare && self.waiting() + 1 == self.workers) {
                 return false;
             }
-            self.waits.push(note.clone());
+            self.waits.push(note);
         }
         self.blocked += 1;
         true
     }
 
     /// The wait is over, or was not begun after all.
-    pub(crate) fn unblock(&mut self, note: Option<&WaitNote>) {
+    pub(crate) fn unblock(&mut self, note: Option<usize>) {
         self.blocked -= 1;
-        if let Some(note) = note {
-            let index = self.waits.iter().position(|each| each == note);
+        if let Some(number) = note {
+            let index = self.waits.iter().position(|each| each.number == number);
             self.waits.swap_remove(index.expect("a wait that ends was noted"));
         }
     }
 
+    /// Workers whose wait for a task of this pool goes on.
+    fn waiting(&self) -> usize {
+        self.waits.iter().filter(|each| each.goes_on()).count()
+    }
+
     /// Whether every worker waits for a task of this pool, so that none will ever end.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.waits.len() == self.workers
+        self.waiting() == self.workers
     }
 
     /// Follows who waits for whom: the awaited task runs on a thread that waits for another, and so on, until one that
@@ -269,7 +314,11 @@ impl Crew {
             if target != 0 && note.running.contains(&target) {
                 return true;
             }
-            let Some(next) = self.waits.iter().find(|each| each.running.contains(&target)) else {
+            let next = self
+                .waits
+                .iter()
+                .find(|each| each.running.contains(&target) && each.goes_on());
+            let Some(next) = next else {
                 return false;
             };
             target = next.target;
@@ -309,43 +358,48 @@ mod tests {
         crew
     }
 
-    fn note(running: usize, target: usize) -> WaitNote {
-        WaitNote {
+    /// A wait that goes on for ever, named after the task that waits.
+    fn note(running: usize, target: usize) -> Option<WaitNote> {
+        Some(WaitNote {
+            number: running,
             running: vec![running],
             target,
-        }
+            goes_on: GoesOn(Box::new(|| true)),
+        })
     }
 
     #[test]
     fn a_circle_is_seen_by_whoever_would_close_it() {
         let mut crew = crew(4, 4, 4);
-        assert!(crew.block(Some(&note(1, 2))));
-        assert!(crew.block(Some(&note(2, 3))));
-        assert!(!crew.block(Some(&note(3, 1))), "1 waits for 2, 2 for 3");
-        assert!(crew.block(Some(&note(3, 4))));
-        crew.unblock(Some(&note(2, 3)));
-        assert!(crew.block(Some(&note(4, 1))), "2 goes on, so 1 will");
+        assert!(crew.block(note(1, 2)));
+        assert!(crew.block(note(2, 3)));
+        assert!(!crew.block(note(3, 1)), "1 waits for 2, 2 for 3");
+        assert!(crew.block(note(3, 4)));
+        crew.unblock(Some(2));
+        assert!(crew.block(note(4, 1)), "2 goes on, so 1 will");
     }
 
     #[test]
     fn the_last_worker_may_not_wait_when_no_spare_is_left() {
         let mut crew = crew(2, 2, 0);
-        assert!(crew.block(Some(&note(1, 0))));
-        assert!(!crew.block(Some(&note(2, 0))));
+        assert!(crew.block(note(1, 0)));
+        assert!(!crew.block(note(2, 0)));
         assert!(crew.block(None), "a wait with a limit ends by itself");
     }
 
     #[test]
     fn a_blocked_worker_makes_room_for_one_spare() {
         let mut crew = crew(2, 2, 1);
-        assert!(!crew.is_short(0));
+        crew.fresh = 0;
+        assert!(!crew.is_short(1, 0));
         assert!(crew.block(None));
-        assert!(crew.is_short(0), "a spare may stand in");
-        assert!(!crew.is_short(1), "but somebody is free");
+        assert!(crew.is_short(0, 0), "a spare may stand in");
+        assert!(!crew.is_short(0, 1), "but somebody is free");
+        assert!(crew.is_short(1, 1), "and has something to do");
         crew.hire();
         crew.started();
         assert!(crew.block(None));
-        assert!(!crew.is_short(0), "there is only one");
+        assert!(!crew.is_short(9, 0), "there is only one");
         crew.unblock(None);
         crew.unblock(None);
         assert!(crew.has_surplus(), "and it is sent home");

@@ -51,6 +51,8 @@ pub(crate) struct Engine {
     plain_generation: u32,
     /// Mirror of the crew's size, core in the upper half.
     pub(super) size: AtomicU64,
+    /// For whoever has only a reference and must start a worker.
+    pub(super) me: Weak<Engine>,
     /// For `task::current_executor`.
     pub(crate) owner: Weak<Owner>,
 }
@@ -107,11 +109,13 @@ impl Attention {
 
 impl Engine {
     pub(super) fn start(
-        config: Config,
+        mut config: Config,
         hooks: Hooks,
         on_terminated: Option<Box<dyn FnOnce() + Send>>,
     ) -> Arc<Owner> {
         fork::watch();
+        // Not kept in two places: the rule may hold what its drop lets go.
+        let reject = std::mem::take(&mut config.reject);
         Arc::new_cyclic(|owner: &Weak<Owner>| {
             let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
                 let clock = config.clock.clone();
@@ -141,7 +145,7 @@ impl Engine {
                     attention: Attention(AtomicU32::new(0)),
                     staff: Lock::new(Staff::default()),
                     guest_tokens: Lock::new(Vec::new()),
-                    reject: Lock::new(config.reject.clone()),
+                    reject: Lock::new(reject),
                     rejections: Rejections::default(),
                     life: Life {
                         moments: WaitWord::new(0),
@@ -151,6 +155,7 @@ impl Engine {
                         anchor: Lock::new(None),
                     },
                     home: HomeRef::new(me.clone()),
+                    me: me.clone(),
                     observed: Observed {
                         wait: Recorder::new(),
                         run: Recorder::new(),
@@ -202,7 +207,9 @@ impl Engine {
         let now = self.clock.tick();
         // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
         let (tally, staff, crew) = self.room.tally(|| self.staff.lock().read(), Crew::read);
-        let active = tally.taken - staff.totals.ended();
+        let totals = staff.totals();
+        let active = tally.taken + tally.joined - totals.ended();
+        let busy = (tally.taken - staff.own_ends()) as usize;
         let wait = self.observed.wait.snapshot();
         let queued = tally.waiting() as usize;
         let oldest_wait = self.room.oldest().filter(|_| queued > 0);
@@ -212,7 +219,7 @@ impl Engine {
             size: crew.size,
             threads: crew.threads,
             active: active as usize,
-            idle: crew.threads.saturating_sub(active as usize),
+            idle: crew.threads.saturating_sub(busy),
             spare: crew.spare,
             largest: crew.largest,
             largest_since_resize: crew.largest_since_resize,
@@ -221,10 +228,10 @@ impl Engine {
             capacity: tally.capacity,
             oldest_wait,
             submitted: tally.pushed,
-            taken: tally.taken,
-            finished: staff.totals.finished(),
-            panicked: staff.totals.panicked,
-            cancelled: tally.cancelled + staff.totals.signalled(),
+            taken: tally.taken + tally.joined,
+            finished: totals.finished(),
+            panicked: totals.panicked,
+            cancelled: tally.cancelled + totals.signalled(),
             expired: 0,
             evicted: tally.evicted,
             returned: tally.returned,
@@ -233,14 +240,14 @@ impl Engine {
             threads_stopped: staff.stopped.sum(),
             stops: staff.stopped,
             failed_starts: crew.failed_starts,
-            parks: staff.totals.parks,
+            parks: totals.parks,
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: wait.clone(),
             run: self.observed.run.snapshot(),
             levels: vec![LevelStats {
                 queued,
                 oldest_wait,
-                taken: tally.taken,
+                taken: tally.taken + tally.joined,
                 wait,
             }],
         }

@@ -37,13 +37,11 @@ impl Engine {
         if self.is_forked() {
             return;
         }
-        // A paused pool could not end.
-        self.room.set_paused(false);
         // Under the lock that decides about acceptance: every task is either before this or refused.
-        let mut producers = self.room.producers();
-        producers.close();
-        self.run_state.raise(state);
-        drop(producers);
+        self.room.attend(|producers| {
+            producers.close();
+            self.run_state.raise(state);
+        });
         // Sleepers must find out; one that lies down after this sees the closed room in its last look.
         self.idle.wake_all();
         // And those who wait for room.
@@ -198,7 +196,7 @@ impl Engine {
         let own = here(|here| here.token());
         let waited = self.wait_until(Some(limit), own.as_ref(), || {
             let (tally, staff, ()) = self.room.tally(|| self.staff.lock().read(), |_| ());
-            tally.waiting() == 0 && tally.taken - staff.totals.ended() <= myself
+            tally.waiting() == 0 && tally.taken + tally.joined - staff.totals().ended() <= myself
         });
         self.life.idle_watchers.fetch_sub(1, Relaxed);
         waited == Waited::Reached

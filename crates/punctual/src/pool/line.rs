@@ -13,6 +13,7 @@
 use super::admit::Plan;
 use super::engine::Engine;
 use crate::Reason;
+use crate::queue::Refusal;
 use crate::sync::atomic::Ordering::{AcqRel, SeqCst};
 use crate::sync::{Arc, Lock, WaitWord, atomic};
 use crate::task::here;
@@ -32,25 +33,31 @@ pub(crate) struct Waiter {
 }
 
 /// A permit is reserved.
-const PUSH: u32 = 1;
-/// A permit is reserved and a worker hired, whom the waiter must start.
-const START: u32 = 2;
-const CLOSED: u32 = 3;
+const GRANTED: u32 = 1;
+const CLOSED: u32 = 2;
+const NO_THREAD: u32 = 3;
 const ANSWER: u32 = 3;
 
-/// A permit, held for whoever has this: it must be published with or released.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a grant that is forgotten keeps its place in the queue for ever"]
-pub(crate) enum Grant {
-    Push,
-    Start,
+/// A place in the queue, held for whoever has this: it must be published with, or given back.
+#[derive(Debug)]
+#[must_use = "a permit that is forgotten keeps its place in the queue for ever"]
+pub(crate) struct Permit(());
+
+impl Permit {
+    /// For whoever has just reserved it.
+    pub(super) fn of_plan() -> Self {
+        Permit(())
+    }
+
+    /// Its place will be written to.
+    pub(super) fn spend(self) {}
 }
 
 /// Answer of [`Engine::get_in_line`].
 pub(crate) enum Line {
-    Granted(Grant),
+    Granted(Permit),
     Waiting(Arc<Waiter>),
-    Closed,
+    Refused(Reason),
 }
 
 impl Waiter {
@@ -71,17 +78,17 @@ impl Waiter {
     }
 
     /// The answer, if it is there.
-    pub(crate) fn look(&self) -> Option<Result<Grant, Reason>> {
+    pub(crate) fn look(&self) -> Option<Result<Permit, Reason>> {
         match self.word.load() & ANSWER {
             0 => None,
-            PUSH => Some(Ok(Grant::Push)),
-            START => Some(Ok(Grant::Start)),
-            _ => Some(Err(Reason::ShutDown)),
+            GRANTED => Some(Ok(Permit::of_plan())),
+            CLOSED => Some(Err(Reason::ShutDown)),
+            _ => Some(Err(Reason::NoThread)),
         }
     }
 
     /// Leaves a waker; the answer if it came meanwhile.
-    pub(crate) fn look_or_register(&self, waker: &Waker) -> Option<Result<Grant, Reason>> {
+    pub(crate) fn look_or_register(&self, waker: &Waker) -> Option<Result<Permit, Reason>> {
         let new = waker.clone();
         let old = self.waker.lock().replace(new);
         crate::task::contain(|| drop(old));
@@ -97,13 +104,13 @@ pub(crate) struct InLine {
 }
 
 impl Future for InLine {
-    type Output = Result<Grant, Reason>;
+    type Output = Result<Permit, Reason>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if self.waiter.is_none() {
             match self.engine.get_in_line() {
-                Line::Granted(grant) => return Poll::Ready(Ok(grant)),
-                Line::Closed => return Poll::Ready(Err(Reason::ShutDown)),
+                Line::Granted(permit) => return Poll::Ready(Ok(permit)),
+                Line::Refused(reason) => return Poll::Ready(Err(reason)),
                 Line::Waiting(waiter) => self.waiter = Some(waiter),
             }
         }
@@ -125,9 +132,9 @@ impl Drop for InLine {
     fn drop(&mut self) {
         if let Some(waiter) = self.waiter.take()
             && !self.engine.is_forked()
-            && let Some(Ok(grant)) = self.engine.leave_line(&waiter)
+            && let Some(Ok(permit)) = self.engine.leave_line(&waiter)
         {
-            self.engine.release(grant);
+            self.engine.release(permit);
         }
     }
 }
@@ -141,10 +148,10 @@ impl Engine {
     }
 
     /// Waits for a permit, at most `limit`. `Err(None)`: the limit has passed.
-    pub(super) fn wait_for_room(self: &Arc<Self>, limit: Option<Duration>) -> Result<Grant, Option<Reason>> {
+    pub(super) fn wait_for_room(self: &Arc<Self>, limit: Option<Duration>) -> Result<Permit, Option<Reason>> {
         let waiter = match self.get_in_line() {
-            Line::Granted(grant) => return Ok(grant),
-            Line::Closed => return Err(Some(Reason::ShutDown)),
+            Line::Granted(permit) => return Ok(permit),
+            Line::Refused(reason) => return Err(Some(reason)),
             Line::Waiting(waiter) => waiter,
         };
         let waked = here(|here| {
@@ -172,31 +179,46 @@ impl Engine {
 
     /// A permit at once, or a place at the end of the line.
     pub(crate) fn get_in_line(self: &Arc<Self>) -> Line {
-        let waiter = Waiter::new();
-        let line = self.room.attend(|producers| {
-            if producers.gate.line.is_empty() {
-                match self.plan(producers, true) {
-                    Plan::Refuse(crate::queue::Refusal::Closed) => return Line::Closed,
-                    Plan::Refuse(_) | Plan::Wait => {}
-                    plan => return Line::Granted(self.reserve(producers, plan)),
+        loop {
+            let mut waiter = None;
+            let plan = self.room.attend(|producers| {
+                let plan = if producers.gate.line.is_empty() || producers.is_closed() {
+                    self.plan(producers, true)
+                } else {
+                    Plan::Wait
+                };
+                self.reserve(producers, plan);
+                if !matches!(plan, Plan::Push | Plan::Start | Plan::Refuse(Refusal::Closed)) {
+                    let place = Waiter::new();
+                    producers.gate.line.push_back(place.clone());
+                    producers.shut();
+                    waiter = Some(place);
                 }
-            } else if producers.is_closed() {
-                return Line::Closed;
+                plan
+            });
+            match (waiter, plan) {
+                (Some(waiter), _) => {
+                    // A cancel that raised its count after the look above finds the line; one before it is seen now.
+                    atomic::fence(SeqCst);
+                    self.offer_room();
+                    return Line::Waiting(waiter);
+                }
+                (None, Plan::Push) => return Line::Granted(Permit::of_plan()),
+                (None, Plan::Start) => match self.start_for_permit() {
+                    Ok(permit) => return Line::Granted(permit),
+                    Err(Some(reason)) => {
+                        self.serve_line();
+                        return Line::Refused(reason);
+                    }
+                    Err(None) => {}
+                },
+                (None, _) => return Line::Refused(Reason::ShutDown),
             }
-            producers.gate.line.push_back(waiter.clone());
-            producers.shut();
-            Line::Waiting(waiter.clone())
-        });
-        if matches!(line, Line::Waiting(_)) {
-            // A cancel that raised its count after the look above finds the line; one before it is seen now.
-            atomic::fence(SeqCst);
-            self.offer_room();
         }
-        line
     }
 
     /// Gives up a place in line; the answer, if there is one already.
-    pub(crate) fn leave_line(&self, waiter: &Arc<Waiter>) -> Option<Result<Grant, Reason>> {
+    pub(crate) fn leave_line(&self, waiter: &Arc<Waiter>) -> Option<Result<Permit, Reason>> {
         let mut producers = self.room.producers();
         let line = &mut producers.gate.line;
         let Some(index) = line.iter().position(|each| Arc::ptr_eq(each, waiter)) else {
@@ -214,40 +236,68 @@ impl Engine {
         None
     }
 
-    /// Gives a grant back, and to the next in line.
-    pub(crate) fn release(self: &Arc<Self>, grant: Grant) {
-        {
-            let mut producers = self.room.producers();
-            producers.unreserve();
-            if grant == Grant::Start {
-                producers.gate.unhire();
-                let _ = self.run_state.leave();
-            }
-        }
-        self.try_terminate();
+    /// Gives a permit back, and to the next in line.
+    pub(crate) fn release(&self, permit: Permit) {
+        permit.spend();
+        self.give_back(|_| ());
         self.offer_room();
     }
 
-    /// Something came back or was added: hands permits to those in line, first come first served.
+    /// Something came back or was added: hands permits to those in line, first come first served. Where a worker must be
+    /// started for the first of them it is started here: a place in line may belong to a future that nobody polls.
     pub(crate) fn offer_room(&self) {
-        let mut answers = Vec::new();
-        {
-            let mut producers = self.room.producers();
-            while !producers.gate.line.is_empty() {
-                let answer = match self.plan(&mut producers, true) {
-                    Plan::Refuse(crate::queue::Refusal::Closed) => CLOSED,
-                    Plan::Refuse(_) | Plan::Wait => break,
-                    plan => match self.reserve(&mut producers, plan) {
-                        Grant::Push => PUSH,
-                        Grant::Start => START,
-                    },
-                };
-                answers.extend(producers.gate.line.pop_front().map(|waiter| (waiter, answer)));
+        loop {
+            let mut answers = Vec::new();
+            let starts = {
+                let mut producers = self.room.producers();
+                loop {
+                    if producers.gate.line.is_empty() {
+                        break false;
+                    }
+                    let plan = self.plan(&mut producers, true);
+                    let answer = match plan {
+                        Plan::Refuse(Refusal::Closed) => CLOSED,
+                        Plan::Refuse(_) | Plan::Wait => break false,
+                        Plan::Push => GRANTED,
+                        Plan::Start => {
+                            self.reserve(&mut producers, plan);
+                            break true;
+                        }
+                    };
+                    self.reserve(&mut producers, plan);
+                    answers.extend(producers.gate.line.pop_front().map(|waiter| (waiter, answer)));
+                }
+            };
+            // Outside the lock: a waker is user code.
+            for (waiter, answer) in answers {
+                waiter.answer(answer);
+            }
+            if !starts {
+                return;
+            }
+            let Some(me) = self.me.upgrade() else { return };
+            let answer = match me.start_for_permit() {
+                Ok(permit) => {
+                    permit.spend();
+                    GRANTED
+                }
+                Err(Some(_)) => NO_THREAD,
+                // Others are alive: one of them will serve the line.
+                Err(None) => return,
+            };
+            let first = self.room.producers().gate.line.pop_front();
+            match first {
+                Some(waiter) => waiter.answer(answer),
+                None if answer == GRANTED => self.give_back(|_| ()),
+                None => {}
             }
         }
-        // Outside the lock: a waker is user code.
-        for (waiter, answer) in answers {
-            waiter.answer(answer);
+    }
+
+    /// A start that others may have relied on failed: each in line gets an answer of its own.
+    pub(super) fn serve_line(&self) {
+        if self.room.is_waited_for() {
+            self.offer_room();
         }
     }
 

@@ -12,6 +12,8 @@ pub(crate) mod engine;
 pub(crate) mod fork;
 mod life;
 pub(crate) mod line;
+#[cfg(all(test, loom))]
+mod models;
 pub(crate) mod owner;
 pub(crate) mod reject;
 mod resize;

@@ -7,11 +7,12 @@
 
 #![allow(unsafe_code)]
 
-use super::admit::{Published, Refused};
+use super::admit::Refused;
 use super::engine::Engine;
+use super::line::Permit;
 use crate::sync::Arc;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
-use crate::task::home::{Home, Removal};
+use crate::task::home::Home;
 use crate::task::record::{Payload, Slot};
 use crate::task::state::End;
 use crate::task::{Class, Outcome, TaskInfo, contain};
@@ -148,6 +149,9 @@ impl Rejections {
     }
 }
 
+/// How often `DiscardOldest` looks for somebody to throw out while all places are only promised.
+const MAX_TRIES: usize = 64;
+
 /// How long a submission is willing to wait for room.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Patience {
@@ -265,24 +269,28 @@ impl Engine {
         false
     }
 
-    /// Throws the oldest waiting task out and tries again, until there is room.
+    /// Throws the oldest waiting task out and takes its place.
     fn admit_for_oldest<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut refused: Refused<P>,
     ) -> Result<bool, Refused<P>> {
+        let mut tries = 0;
         loop {
             let Reason::Full { capacity, .. } = refused.reason else {
                 return Err(refused);
             };
-            if capacity == 0 {
-                // What lies in the queue of a handoff pool has its worker already.
+            // What lies in the queue of a handoff pool has its worker already.
+            if capacity == 0 || tries == MAX_TRIES {
                 return Err(refused);
             }
-            if !self.evict_oldest() {
-                // A worker was faster, or the places are only reserved: somebody else is getting on.
-                crate::sync::yield_now();
+            if let Some(slot) = self.room.evict_for_its_place() {
+                self.tell_evicted(slot);
+                return self.publish(class, refused.payload, true, Permit::of_plan());
             }
+            // A worker was faster; or there are only promised places, of submissions that are on their way.
+            tries += 1;
+            crate::sync::yield_now();
             match self.admit(class, refused.payload) {
                 Ok(woke) => return Ok(woke),
                 Err(again) => refused = again,
@@ -290,19 +298,11 @@ impl Engine {
         }
     }
 
-    fn evict_oldest(&self) -> bool {
-        let Some(slot) = self.room.evict() else {
-            return false;
-        };
-        // Counted first: whoever is told finds it counted, and the place is free.
-        let sweeps = self.room.remove(Removal::Evicted);
+    /// The end of a task that was thrown out.
+    fn tell_evicted(&self, slot: Slot) {
         let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.hooks.after(task, Outcome::Evicted);
         slot.end_unrun(End::Evicted, self.is_told_of_ends().then_some(told));
-        if sweeps {
-            self.room.sweep();
-        }
         self.task_removed();
-        true
     }
 
     /// Waits for room and lets the task in.
@@ -316,21 +316,12 @@ impl Engine {
             refused.reason = Reason::WouldDeadlock;
             return Err(refused);
         }
-        let begin = self.clock.tick();
-        loop {
-            let passed = Duration::from_nanos(self.clock.tick().saturating_sub(begin));
-            let left = limit.map(|limit| limit.saturating_sub(passed));
-            match self.wait_for_room(left) {
-                Ok(grant) => match self.publish(class, refused.payload, true, grant) {
-                    Published::Done(woke) => return Ok(woke),
-                    Published::Refused(refused) => return Err(refused),
-                    Published::Again(back) => refused.payload = back,
-                },
-                Err(None) => return Err(refused),
-                Err(Some(reason)) => {
-                    refused.reason = reason;
-                    return Err(refused);
-                }
+        match self.wait_for_room(limit) {
+            Ok(permit) => self.publish(class, refused.payload, true, permit),
+            Err(None) => Err(refused),
+            Err(Some(reason)) => {
+                refused.reason = reason;
+                Err(refused)
             }
         }
     }

@@ -185,7 +185,7 @@ impl Engine {
 
     pub(crate) fn reject(&self) -> Reject {
         if self.is_forked() {
-            return self.config.reject.clone();
+            return Reject::default();
         }
         self.reject.lock().clone()
     }
@@ -210,9 +210,11 @@ impl Engine {
         }
     }
 
-    pub(crate) fn resume(&self) {
+    pub(crate) fn resume(self: &Arc<Self>) {
         if !self.is_forked() && self.room.set_paused(false) {
+            self.room.look(|producers, _| producers.gate.take_put_off());
             self.idle.wake_all();
+            self.staff_up();
         }
     }
 
@@ -253,10 +255,10 @@ impl Engine {
             let _ = self.run_state.hire();
         }
         if self.start_hired() {
-            Hired::Started
-        } else {
-            Hired::Failed
+            return Hired::Started;
         }
+        self.serve_line();
+        Hired::Failed
     }
 
     /// Starts the thread of a worker that was hired. False: the system refused, and the crew has been told.
@@ -273,12 +275,7 @@ impl Engine {
             }
             self.attention.set(Attention::RETRY, !started);
         }
-        if started {
-            // Those in line could not count on a worker that was only being started.
-            if self.room.is_waited_for() {
-                self.offer_room();
-            }
-        } else {
+        if !started {
             self.try_terminate();
         }
         started
@@ -289,7 +286,7 @@ impl Engine {
     pub(crate) fn staff_up(self: &Arc<Self>) {
         loop {
             let hired = self.hire_if(|crew, unserved| {
-                let is_wanted = crew.workers() < crew.core() && unserved > 0;
+                let is_wanted = crew.workers() < crew.wanted() && unserved > 0;
                 is_wanted && !crew.backs_off(|| self.clock.tick())
             });
             if hired != Hired::Started {

@@ -16,6 +16,8 @@ use std::collections::btree_map::Entry;
 #[derive(Debug)]
 pub(crate) struct Post {
     pub(crate) counters: Padded<Counters>,
+    /// Of the tasks that it ran in place, inside others: they occupy no worker of their own.
+    pub(crate) aside: Counters,
     pub(crate) bed: Arc<Bed>,
     /// The tokens of the running tasks (one inside the other, if there are several) that anybody asked for.
     pub(crate) tokens: Lock<Vec<Token>>,
@@ -27,6 +29,7 @@ impl Post {
     pub(crate) fn new() -> Self {
         Post {
             counters: Padded(Counters::new()),
+            aside: Counters::new(),
             bed: Arc::new(Bed::new()),
             tokens: Lock::new(Vec::new()),
             label: Lock::new(None),
@@ -39,18 +42,46 @@ impl Post {
 pub(super) struct Staff {
     posts: Vec<Arc<Post>>,
     /// What the workers that left had counted.
-    past: Totals,
+    past: Sums,
     stopped: StopCounts,
     next_number: usize,
     /// By number. A worker that leaves before its starter has put the thread here leaves a `None` for it.
     threads: BTreeMap<usize, Option<JoinHandle<()>>>,
 }
 
+/// What workers counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    own: Totals,
+    aside: Totals,
+}
+
+impl Sums {
+    fn add(&mut self, post: &Post) {
+        self.own += post.counters.read();
+        self.aside += post.aside.read();
+    }
+}
+
 /// A reading of the list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    pub(super) totals: Totals,
+    sums: Sums,
     pub(super) stopped: StopCounts,
+}
+
+impl Reading {
+    /// All tasks that ended.
+    pub(super) fn totals(&self) -> Totals {
+        let mut totals = self.sums.own;
+        totals += self.sums.aside;
+        totals
+    }
+
+    /// Those that occupied a worker of their own.
+    pub(super) fn own_ends(&self) -> u64 {
+        self.sums.own.ended()
+    }
 }
 
 impl Staff {
@@ -66,7 +97,7 @@ impl Staff {
 
     pub(super) fn leave(&mut self, post: &Arc<Post>, departure: Departure) {
         self.posts.retain(|each| !Arc::ptr_eq(each, post));
-        self.past += post.counters.read();
+        self.past.add(post);
         let counter = match departure {
             Departure::Closed => &mut self.stopped.closed,
             Departure::Idle => &mut self.stopped.idle,
@@ -108,12 +139,12 @@ impl Staff {
     }
 
     pub(super) fn read(&self) -> Reading {
-        let mut totals = self.past;
+        let mut sums = self.past;
         for post in &self.posts {
-            totals += post.counters.read();
+            sums.add(post);
         }
         Reading {
-            totals,
+            sums,
             stopped: self.stopped,
         }
     }
@@ -177,8 +208,8 @@ impl Engine {
         self.try_terminate();
     }
 
-    /// Tasks that workers have run to their end.
+    /// Tasks that workers have run to their end, without those run in place.
     pub(super) fn ended_tasks(&self) -> u64 {
-        self.staff.lock().read().totals.ended()
+        self.staff.lock().read().own_ends()
     }
 }

@@ -75,13 +75,9 @@ impl Removed {
         counter.fetch_add(1, AcqRel);
     }
 
-    /// Those that nobody ran.
-    fn untaken(&self) -> u64 {
-        self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire)
-    }
-
     fn sum(&self) -> u64 {
-        self.untaken() + self.joined.load(Acquire)
+        let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
+        ended + self.joined.load(Acquire)
     }
 }
 
@@ -163,23 +159,31 @@ pub(crate) struct Tally {
     pub(crate) returned: u64,
     /// Tasks that were thrown out for others.
     pub(crate) evicted: u64,
+    /// Tasks that somebody who waited for them ran in place; not part of `taken`.
+    pub(crate) joined: u64,
     pub(crate) capacity: Capacity,
     pub(crate) paused: bool,
 }
 
 impl Tally {
     pub(crate) fn waiting(&self) -> u64 {
-        self.pushed - self.taken - self.cancelled - self.returned - self.evicted
+        self.pushed - self.taken - self.joined - self.cancelled - self.returned - self.evicted
     }
 }
 
 impl<G: Gate> Producers<G> {
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
 
+    /// For [`Room::attend`]: a closed room is not paused, or it could not end.
     pub(crate) fn close(&mut self) {
         self.closed = true;
+        self.paused = false;
         self.shut();
     }
 
@@ -214,10 +218,10 @@ impl<G: Gate> Producers<G> {
         self.pushed - self.returned + self.reserved
     }
 
-    /// Tasks that were let in, or are about to be, and did not leave untaken: those that wait, run, or have ended.
+    /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
+    /// without those that left untaken or that somebody ran in place.
     pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        // What joiners run in place has been kept, too.
-        self.pushed + self.reserved - room.removed.untaken()
+        self.pushed + self.reserved - room.removed.sum()
     }
 
     /// Whether a submission is between its reservation and its publication.
@@ -427,35 +431,40 @@ impl<G: Gate> Room<G> {
         !lost
     }
 
-    /// Takes the oldest waiting task out, claimed as removed; the caller counts it.
-    pub(crate) fn evict(&self) -> Option<Slot> {
-        loop {
-            let mut slot = Slot::empty();
+    /// Takes the oldest waiting task out, claimed as removed and counted as evicted, and reserves its place for the
+    /// caller in the same section: nobody else gets it.
+    pub(crate) fn evict_for_its_place(&self) -> Option<Slot> {
+        let mut dead = Vec::new();
+        let evicted = {
             let mut consumers = self.consumers.lock();
-            if consumers.head.is_dry() {
-                let mut producers = self.producers.lock();
-                if producers.tail.is_empty() {
-                    return None;
+            let mut producers = self.producers.lock();
+            loop {
+                if consumers.head.is_dry() {
+                    if producers.tail.is_empty() {
+                        break None;
+                    }
+                    consumers.head.refill(&mut producers.tail);
                 }
-                consumers.head.refill(&mut producers.tail);
+                let mut slot = Slot::empty();
+                let number = consumers.popped;
+                consumers.head.take(&mut slot, number);
+                let lost = slot
+                    .peek_entry()
+                    .is_some_and(|entry| entry.header().state.claim_to_remove() == Claim::Lost);
+                consumers.popped += 1;
+                self.popped.publish(&consumers);
+                if !lost {
+                    self.removed.count(Removal::Evicted);
+                    producers.reserve();
+                    break Some(slot);
+                }
+                dead.extend(slot.take_entry());
             }
-            let number = consumers.popped;
-            consumers.head.take(&mut slot, number);
-            let lost = slot
-                .peek_entry()
-                .is_some_and(|entry| entry.header().state.claim_to_remove() == Claim::Lost);
-            consumers.popped += 1;
-            self.popped.publish(&consumers);
-            let finished = consumers.head.take_finished();
-            drop(consumers);
-            self.spare(finished);
-            if !lost {
-                return Some(slot);
-            }
-            if let Some(entry) = slot.take_entry() {
-                entry.let_go();
-            }
+        };
+        for entry in dead {
+            entry.let_go();
         }
+        evicted
     }
 
     /// Runs `f` under both locks: whoever takes a task after this sees what it changed in the gate.
@@ -495,13 +504,13 @@ impl<G: Gate> Room<G> {
     /// Whether nothing is in the log, or nothing may be taken, seen under the producers' lock: whoever pushes after this has taken that lock
     /// after us, and sees what we wrote before it. The idle protocol stands on this.
     pub(crate) fn is_empty(&self) -> bool {
-        self.look(|_, is_empty| is_empty)
+        self.look(|producers, is_empty| is_empty || producers.paused)
     }
 
-    /// [`Room::is_empty`], and what the gate says in the same moment.
+    /// [`Room::is_empty`], without the exception, and what the gate says in the same moment.
     pub(crate) fn look<R>(&self, at: impl FnOnce(&mut Producers<G>, bool) -> R) -> R {
         let mut producers = self.producers.lock();
-        let is_empty = producers.paused || producers.pushed == self.popped.records.load(Acquire);
+        let is_empty = producers.pushed == self.popped.records.load(Acquire);
         at(&mut producers, is_empty)
     }
 
@@ -563,7 +572,7 @@ impl<G: Gate> Room<G> {
     pub(crate) fn tally<R, S>(&self, settled: impl FnOnce() -> R, at: impl FnOnce(&G) -> S) -> (Tally, R, S) {
         let consumers = self.consumers.lock();
         let settled = settled();
-        let taken = consumers.taken + self.removed.joined.load(Acquire);
+        let (taken, joined) = (consumers.taken, self.removed.joined.load(Acquire));
         let (cancelled, returned) = (
             self.removed.cancelled.load(Acquire),
             self.removed.returned.load(Acquire),
@@ -576,6 +585,7 @@ impl<G: Gate> Room<G> {
             cancelled,
             returned,
             evicted,
+            joined,
             capacity: producers.capacity,
             paused: producers.paused,
         };

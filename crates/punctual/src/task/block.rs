@@ -292,29 +292,20 @@ impl Entry {
         Entry(memory.cast())
     }
 
-    /// Takes the closure and what was captured with it back out of a block that was never published, and frees the
-    /// block.
+    /// Takes the closure back out of a block that was never published, and frees the block.
     ///
     /// # Safety
     /// `F` and `T` are those of [`Entry::new`], and no handle or reference was made.
-    pub(crate) unsafe fn unmake<F, T>(self) -> (F, Options)
+    pub(crate) unsafe fn unmake<F, T>(self) -> F
     where
         F: FnOnce() -> T,
     {
-        let contexts = self
-            .header()
-            .side()
-            .and_then(|side| side.more.lock().contexts.take());
-        let options = Options {
-            contexts,
-            ..Options::default()
-        };
         // SAFETY: unpublished, so the submitter is alone with the block (rule 2); the end of its life is here.
         unsafe {
             let closure =
                 Block::<F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
             free(self.0, self.header().state.load());
-            (closure, options)
+            closure
         }
     }
 

@@ -48,7 +48,8 @@ pub(crate) struct Host<'a> {
     pub(crate) home: &'a HomeRef,
     /// The pool's number, see [`Place::Task`].
     pub(crate) identity: usize,
-    pub(crate) counters: &'a Counters,
+    /// For tasks that it runs in place.
+    pub(crate) aside: &'a Counters,
     pub(crate) visible_tokens: &'a Lock<Vec<Token>>,
 }
 

@@ -72,7 +72,7 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
     let host = Host {
         home: &home.me,
         identity: 1,
-        counters: &counters,
+        aside: &counters,
         visible_tokens: &tokens,
     };
     let frame = Frame::of_worker(host, &clock);

@@ -158,7 +158,7 @@ impl Runner<'_> {
             Resolved::Fixed(after) => {
                 // SAFETY: with a waker the share was kept, see `State::resolve`.
                 unsafe { Header::wake_waiters(block, after) };
-                if after.is_task_gone() {
+                if leave && after.is_task_gone() {
                     // SAFETY: the reading is that of the step in which the task left.
                     unsafe { entry.left(after) };
                     return;

@@ -38,7 +38,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
     let host = Host {
         home: &engine.home,
         identity: engine.identity(),
-        counters: &post.counters,
+        aside: &post.aside,
         visible_tokens: &post.tokens,
     };
     let frame = Frame::of_worker(host, &engine.clock);
@@ -294,9 +294,16 @@ impl Engine {
     /// The last look of a worker that has lain down: under the producers' lock, step 2 of the essay.
     fn outlook(&self) -> Outlook {
         self.room.look(|producers, is_empty| {
-            let crew = &producers.gate;
-            if !is_empty || producers.is_closed() || crew.has_surplus() {
+            let may_take = !is_empty && !producers.is_paused();
+            if may_take || producers.is_closed() || producers.gate.has_surplus() {
                 return Outlook::GetUp;
+            }
+            // Nobody's time runs while a task waits (in a paused pool) or a submission relies on a worker that is free.
+            let is_relied_on = !is_empty || producers.has_reservations();
+            let crew = &mut producers.gate;
+            if crew.is_timed() && is_relied_on {
+                crew.put_off();
+                return Outlook::Sleep(None);
             }
             Outlook::Sleep(crew.is_timed().then_some(crew.keep_alive()))
         })
@@ -318,19 +325,11 @@ impl Engine {
 
     fn leave_if_idle(&self, since: Tick) -> Result<(), Departure> {
         let now = self.clock.tick();
-        let mut is_relied_on = false;
-        let stays = self.leave_if(Departure::Idle, |producers, is_empty| {
+        self.leave_if(Departure::Idle, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
-            // The last one stays while a submission relies on it.
-            is_relied_on = is_over && crew.workers() == 1 && producers.has_reservations();
-            is_over && crew.is_timed() && is_empty && !is_relied_on
-        });
-        if is_relied_on {
-            // That submission is about to publish: its time has come, ours has not yet.
-            crate::sync::yield_now();
-        }
-        stays
+            is_over && crew.is_timed() && is_empty && !producers.has_reservations()
+        })
     }
 
     /// Decides under the producers' lock, and in the same section is no longer counted on.

@@ -7,15 +7,17 @@
 
 #![allow(unsafe_code)]
 
-use crate::pool::crew::WaitNote;
+use crate::pool::crew::{GoesOn, WaitNote};
 use crate::pool::engine::{Attention, Engine};
 use crate::sync::Arc;
+use crate::sync::wait::WordRef;
 use crate::task::block::Header;
-use crate::task::home::{Home, Removal};
+use crate::task::home::{Home, HomeRef, Removal};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::state::Claim;
-use crate::task::{Class, Frame, Here, here};
+use crate::task::{Class, Frame, Here, Token, here};
+use crate::time::Wait;
 use std::ptr::NonNull;
 
 /// Tasks run in place inside each other up to this depth; each level costs stack.
@@ -58,7 +60,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
-        counters: host.counters,
+        counters: host.aside,
         watched: engine.watched,
     };
     // SAFETY: the claim is won, and the caller holds a share.
@@ -66,7 +68,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     true
 }
 
-fn engine_of(home: &crate::task::home::HomeRef) -> Option<Arc<Engine>> {
+fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
     let home: Arc<dyn std::any::Any + Send + Sync> = home.upgrade()?;
     home.downcast::<Engine>().ok()
 }
@@ -74,31 +76,44 @@ fn engine_of(home: &crate::task::home::HomeRef) -> Option<Arc<Engine>> {
 /// The calling worker is lent: while this lives, the pool may have another thread instead.
 pub(crate) struct Lent {
     engine: Arc<Engine>,
-    note: Option<WaitNote>,
+    note: Option<usize>,
 }
 
 /// Nobody could ever end the wait.
 #[derive(Debug)]
 pub(crate) struct Stuck;
 
-/// Announces that the calling thread is about to wait, for this task or (`None`) for one of several. `Ok(None)`: it is no
-/// worker, and nobody cares. `ends`: the wait has a limit, so it ends by itself.
-pub(crate) fn lend(here: Here<'_>, target: Option<&Header>, ends: bool) -> Result<Option<Lent>, Stuck> {
+/// Announces that the calling thread is about to sleep, for this task or (`None`) for one of several of the pool with
+/// this home. `Ok(None)`: it is no worker, and nobody cares. The answer must be dropped before what `wait` borrows.
+pub(crate) fn lend(
+    here: Here<'_>,
+    home: *const HomeRef,
+    target: Option<&Header>,
+    wait: &Wait<'_>,
+) -> Result<Option<Lent>, Stuck> {
     let Some(host) = here.host().filter(|_| here.is_in_task()) else {
         return Ok(None);
     };
     let Some(engine) = engine_of(host.home).filter(|engine| !engine.is_forked()) else {
         return Ok(None);
     };
-    let is_ours = target.is_none_or(|block| std::ptr::eq(block.home(), host.home));
-    let note = (is_ours && !ends).then(|| WaitNote {
+    // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
+    let is_noted = std::ptr::eq(home, host.home) && wait.deadline.is_none();
+    let number = std::ptr::from_ref(wait).addr();
+    let note = is_noted.then(|| WaitNote {
+        number,
         running: here.blocks(),
         target: target.map_or(0, |block| std::ptr::from_ref(block).addr()),
+        goes_on: goes_on(wait),
     });
-    if !engine.block(note.as_ref()) {
+    let note_number = note.as_ref().map(|note| note.number);
+    if !engine.block(note) {
         return Err(Stuck);
     }
-    let lent = Lent { engine, note };
+    let lent = Lent {
+        engine,
+        note: note_number,
+    };
     lent.engine.staff_up();
     // No spare came: nothing waits that it could run, or it could not be started.
     if lent.note.is_some() && lent.engine.is_stuck() {
@@ -107,21 +122,31 @@ pub(crate) fn lend(here: Here<'_>, target: Option<&Header>, ends: bool) -> Resul
     Ok(Some(lent))
 }
 
+fn goes_on(wait: &Wait<'_>) -> GoesOn {
+    // SAFETY: notes are read under the producers' lock, and `Lent`, which the caller drops before what the wait borrows,
+    // takes its own out under that lock.
+    let word = unsafe { WordRef::new(wait.word) };
+    let (mask, expected, interrupt) = (wait.mask, wait.expected, wait.interrupt.cloned());
+    GoesOn(Box::new(move || {
+        word.load() & mask == expected && !interrupt.as_ref().is_some_and(Token::is_cancelled)
+    }))
+}
+
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.engine.unblock(self.note.as_ref());
+        self.engine.unblock(self.note);
     }
 }
 
 impl Engine {
-    fn block(&self, note: Option<&WaitNote>) -> bool {
+    fn block(&self, note: Option<WaitNote>) -> bool {
         self.room.look(|producers, _| {
             producers.shut();
             producers.gate.block(note)
         })
     }
 
-    fn unblock(&self, note: Option<&WaitNote>) {
+    fn unblock(&self, note: Option<usize>) {
         let surplus = self.room.look(|producers, _| {
             producers.shut();
             producers.gate.unblock(note);
