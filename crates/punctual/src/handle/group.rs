@@ -162,9 +162,7 @@ impl<T: Send + 'static> Group<T> {
 
     /// Cancels all that have not ended; [`Group::next`] then gives them as cancelled.
     pub fn cancel(&mut self) {
-        for task in self.tasks.values() {
-            let _ = task.cancel();
-        }
+        cancel_all(&self.tasks);
     }
 
     /// Tasks that have not been read.
@@ -229,9 +227,14 @@ impl<T: Send + 'static> Group<T> {
 
 impl<T> Drop for Group<T> {
     fn drop(&mut self) {
-        for task in self.tasks.values() {
-            let _ = task.cancel();
-        }
+        cancel_all(&self.tasks);
+    }
+}
+
+/// From the newest on: a running one that ends because of it must not make room for a waiting one.
+fn cancel_all<T>(tasks: &BTreeMap<u64, TaskHandle<T>>) {
+    for task in tasks.values().rev() {
+        let _ = task.cancel();
     }
 }
 

@@ -28,7 +28,7 @@ impl Term<'_> {
     }
 
     fn patience(&self) -> Patience {
-        self.left().map_or(Patience::Endless, Patience::Within)
+        Patience::OrHere(self.left())
     }
 }
 
@@ -96,9 +96,7 @@ impl Executor {
                     break;
                 }
                 Err(refused) => {
-                    for task in &tasks {
-                        let _ = task.cancel();
-                    }
+                    cancel_all(&tasks);
                     let refused = refused.map(|first| std::iter::once(first).chain(jobs).collect::<Vec<_>>());
                     // The first was counted where it was refused.
                     let others = refused.task().len() - 1;
@@ -217,6 +215,13 @@ fn refusal<F, E>(refused: &Rejected<F>) -> AnyError<E> {
     }
 }
 
+/// From the newest on: a running one that ends because of it must not make room for a waiting one.
+fn cancel_all<T>(tasks: &[TaskHandle<T>]) {
+    for task in tasks.iter().rev() {
+        let _ = task.cancel();
+    }
+}
+
 /// Joins them in order. Once the limit has passed, or the calling task is asked to stop, the rest is cancelled.
 fn join_all<T>(tasks: Vec<TaskHandle<T>>, term: &Term<'_>) -> Vec<Result<T, JoinError>> {
     let mut outcomes = Vec::with_capacity(tasks.len());
@@ -228,19 +233,16 @@ fn join_all<T>(tasks: Vec<TaskHandle<T>>, term: &Term<'_>) -> Vec<Result<T, Join
         };
         match outcome {
             Err(error) if error.is_interrupted() => {
+                cancel_all(tasks.as_slice());
                 let _ = task.cancel();
                 outcomes.push(Err(error));
-                for task in tasks.by_ref() {
-                    outcomes.push(match task.cancel() {
-                        crate::Cancel::TooLate => task.join(),
-                        _ => Err(JoinError::interrupted()),
-                    });
-                }
+                outcomes.extend(tasks.by_ref().map(|task| match task.join() {
+                    Err(error) if error.is_cancelled() => Err(JoinError::interrupted()),
+                    outcome => outcome,
+                }));
             }
             Err(error) if error.is_timeout() => {
-                for task in tasks.as_slice() {
-                    let _ = task.cancel();
-                }
+                cancel_all(tasks.as_slice());
                 let _ = task.cancel();
                 outcomes.push(task.join());
             }

@@ -245,7 +245,7 @@ impl<'scope> Scope<'scope, '_> {
         let refused = if is_refused {
             entry
         } else {
-            match engine.admit_or_answer(Class::ROOT, entry, Patience::Endless) {
+            match engine.admit_or_answer(Class::ROOT, entry, Patience::OrHere(None)) {
                 Ok(woke) => {
                     // Only now: the brace may take it at once.
                     self.shared.add_child(child);

@@ -191,13 +191,14 @@ impl Crew {
         self.workers <= self.starting
     }
 
+    /// Of those that are known to run: nobody may rely on the others.
     pub(crate) fn has_surplus(&self) -> bool {
-        self.workers > self.max()
+        self.live() > self.max()
     }
 
     /// Whether there will be too many even when one has left.
     pub(crate) fn has_excess_beyond_one(&self) -> bool {
-        self.workers > self.max() + 1
+        self.live() > self.max() + 1
     }
 
     pub(crate) fn keep_alive(&self) -> Duration {

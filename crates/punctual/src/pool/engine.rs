@@ -284,16 +284,15 @@ impl Attached for Engine {
         Engine::identity(self)
     }
 
-    fn unparked(&self) -> usize {
-        // Sleepers first: one that gets up between the two readings counts as unparked.
+    fn hands(&self) -> usize {
         let sleepers = self.idle.read().sleepers();
         let reading = self.run_state.read();
-        // A worker that lies down is asleep before its last look at the queue, which may get it up again.
+        // A task lies there, and whoever brought it is about to wake somebody.
         let stirring = usize::from(sleepers > 0 && !self.room.looks_empty());
         // The last worker of a closed pool has left, and ends the pool after that.
         let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
         let ending = usize::from(is_ending && reading.workers() == 0);
-        reading.workers().saturating_sub(sleepers) + stirring + ending
+        reading.workers() + stirring + ending
     }
 
     fn running(&self) -> Vec<String> {

@@ -199,7 +199,8 @@ impl Pool {
         self.engine().prestart_one()
     }
 
-    /// From now on nothing is taken out of the queue; what runs goes on. Closing the pool resumes it.
+    /// From now on no worker takes a task out of the queue; what runs goes on. (A running task that waits for another of
+    /// the pool still runs that one in place: it is part of its own work.) Closing the pool resumes it.
     pub fn pause(&self) {
         self.engine().pause();
     }

@@ -159,8 +159,8 @@ pub(crate) enum Patience {
     Policy,
     /// At most this long, whatever the policy.
     Within(Duration),
-    /// Until there is room; from a worker of this pool the submitter runs the task instead.
-    Endless,
+    /// At most this long, whatever the policy; from a worker of this pool the submitter runs the task instead.
+    OrHere(Option<Duration>),
 }
 
 impl Engine {
@@ -195,10 +195,10 @@ impl Engine {
         let answered = match (&refused.reason, patience) {
             (Reason::Full { .. }, Patience::Policy) => self.answer_by_policy(class, refused),
             (Reason::Full { .. }, Patience::Within(limit)) => self.admit_within(class, refused, Some(limit)),
-            (Reason::Full { .. }, Patience::Endless) if self.is_own_thread() => {
+            (Reason::Full { .. }, Patience::OrHere(_)) if self.is_own_thread() => {
                 Ok(self.run_for_caller(refused))
             }
-            (Reason::Full { .. }, Patience::Endless) => self.admit_within(class, refused, None),
+            (Reason::Full { .. }, Patience::OrHere(limit)) => self.admit_within(class, refused, limit),
             _ => Err(refused),
         };
         answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1))

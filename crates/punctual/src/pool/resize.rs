@@ -138,7 +138,7 @@ impl Engine {
         if new.core < old.core || new.max < old.max {
             self.idle.wake_all();
         }
-        self.staff_up();
+        self.staff_up(false);
         self.offer_room();
         Ok(old)
     }
@@ -214,7 +214,7 @@ impl Engine {
         if !self.is_forked() && self.room.set_paused(false) {
             self.room.look(|producers, _| producers.gate.take_put_off());
             self.idle.wake_all();
-            self.staff_up();
+            self.staff_up(false);
         }
     }
 
@@ -283,11 +283,12 @@ impl Engine {
 
     /// Starts workers while tasks wait, nobody is free and the size allows it: after a resize, after a start that
     /// failed, and when a worker's task begins to wait.
-    pub(crate) fn staff_up(self: &Arc<Self>) {
+    /// `urgent`: also shortly after a start that failed.
+    pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) {
         loop {
             let hired = self.hire_if(|crew, unserved| {
                 let is_wanted = crew.workers() < crew.wanted() && unserved > 0;
-                is_wanted && !crew.backs_off(|| self.clock.tick())
+                is_wanted && (urgent || !crew.backs_off(|| self.clock.tick()))
             });
             if hired != Hired::Started {
                 return;

@@ -7,6 +7,7 @@
 use super::contain;
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What the decorators captured for one task, in their order.
 pub(crate) struct Contexts(Vec<Box<dyn Any + Send>>);
@@ -77,8 +78,14 @@ impl Decorators {
                 body();
             }
         };
-        nest(&self.0, &mut contexts.0, &mut once);
-        contain(|| drop(contexts));
+        let around = catch_unwind(AssertUnwindSafe(|| nest(&self.0, &mut contexts.0, &mut once)));
+        // One by one, and not while unwinding: each may panic on its own.
+        for context in contexts.0 {
+            contain(|| drop(context));
+        }
+        if let Err(panic) = around {
+            resume_unwind(panic);
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! In: `advance(d)`. Out: every deadline on the way has passed in order, and after each one the clock has waited
 //! until no task of any attached pool can still run. A thread waiting on this clock is an *entry*: its word, what
-//! makes it ready, its deadline, and the pool whose task it is. A pool is quiet when the workers that are not parked
-//! are exactly those whose task sits in an entry that is neither ready nor due. Workers tell the clock when they
-//! park, leave, or begin to wait ([`Manual::hint`]); nothing polls.
+//! makes it ready, its deadline, and the pool whose worker it is. A pool is quiet when each of its workers sits in an
+//! entry that is neither ready nor due, parked or in the middle of a task. Whoever becomes an entry, or leaves, tells
+//! the clock ([`Manual::hint`]); nothing polls.
 
 #![allow(unsafe_code)]
 
@@ -27,9 +27,8 @@ const BIRTH: Tick = 1;
 pub(crate) trait Attached: Send + Sync {
     /// Tells one pool from another in entries.
     fn identity(&self) -> usize;
-    /// Workers that are starting, searching, or running a task: all but those that are parked for good; and whoever is
-    /// about to end the pool.
-    fn unparked(&self) -> usize;
+    /// Workers, whatever they do; and whoever is about to wake one or to end the pool.
+    fn hands(&self) -> usize;
     /// The names of the tasks that run now, for the panic message of `advance`.
     fn running(&self) -> Vec<String>;
 }
@@ -179,11 +178,12 @@ impl Manual {
         let pools: Vec<_> = book.pools.iter().filter_map(Weak::upgrade).collect();
         // Read before and after the entries: a task that resolves a sleeper and then sleeps itself looks asleep to the
         // second reading, one that starts another and then sleeps looks asleep to the first.
-        let before: Vec<usize> = pools.iter().map(|pool| pool.unparked()).collect();
+        let before: Vec<usize> = pools.iter().map(|pool| pool.hands()).collect();
         let asleep: Vec<usize> = pools
             .iter()
             .map(|pool| {
-                let here = |entry: &&Entry| entry.place == Place::Task(pool.identity());
+                let places = [Place::Task(pool.identity()), Place::Parked(pool.identity())];
+                let here = |entry: &&Entry| places.contains(&entry.place);
                 book.entries
                     .iter()
                     .filter(here)
@@ -191,17 +191,7 @@ impl Manual {
                     .count()
             })
             .collect();
-        // A parked worker whose time has come still counts as parked.
-        let rising = |pool: &Arc<dyn Attached>| {
-            let place = Place::Parked(pool.identity());
-            book.entries
-                .iter()
-                .any(|entry| entry.place == place && entry.is_stirring())
-        };
-        let is_loud = |index: usize| {
-            let pool = &pools[index];
-            before[index].max(pool.unparked()) > asleep[index] || rising(pool)
-        };
+        let is_loud = |index: usize| before[index].max(pools[index].hands()) > asleep[index];
         let loud = (0..pools.len())
             .filter(|index| is_loud(*index))
             .map(|index| pools[index].clone())

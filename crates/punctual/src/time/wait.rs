@@ -36,7 +36,7 @@ pub(crate) enum Place {
     ///
     /// [`Attached::identity`]: super::Attached::identity
     Task(usize),
-    /// A worker without a task, parked. The pool itself counts those, but not that one's time has come.
+    /// A worker without a task, parked.
     Parked(usize),
 }
 

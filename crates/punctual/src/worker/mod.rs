@@ -122,7 +122,7 @@ impl Worker<'_> {
     #[cold]
     fn attend(&self) -> Result<(), Departure> {
         if self.engine.attention.has(Attention::RETRY) {
-            self.engine.staff_up();
+            self.engine.staff_up(false);
         }
         self.engine.leave_if_surplus()
     }
@@ -186,7 +186,6 @@ impl Worker<'_> {
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
-        engine.clock.hint();
         let keep_alive = match engine.outlook() {
             Outlook::GetUp => return engine.idle.rise(bed, asleep),
             Outlook::Sleep(keep_alive) => keep_alive,

@@ -114,7 +114,8 @@ pub(crate) fn lend(
         engine,
         note: note_number,
     };
-    lent.engine.staff_up();
+    // The answer depends on it, so a start is tried whatever happened to the last one.
+    lent.engine.staff_up(true);
     // No spare came: nothing waits that it could run, or it could not be started.
     if lent.note.is_some() && lent.engine.is_stuck() {
         return Err(Stuck);
