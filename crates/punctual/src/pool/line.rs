@@ -294,8 +294,8 @@ impl Engine {
         }
     }
 
-    /// A start that others may have relied on failed: each in line gets an answer of its own.
-    pub(super) fn serve_line(&self) {
+    /// Something changed that those in line may have waited for: each gets an answer of its own.
+    pub(crate) fn serve_line(&self) {
         if self.room.is_waited_for() {
             self.offer_room();
         }

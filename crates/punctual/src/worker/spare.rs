@@ -116,6 +116,8 @@ pub(crate) fn lend(
     };
     // The answer depends on it, so a start is tried whatever happened to the last one.
     lent.engine.staff_up(true);
+    // And for those in line there is a hand more.
+    lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
     if lent.note.is_some() && lent.engine.is_stuck() {
         return Err(Stuck);
