@@ -66,14 +66,29 @@ impl Executor {
             return self.execute_with(Options::default(), f);
         }
         if const { fits_inline::<F>() } {
-            self.admit(Inline::new(f))
-                .map(drop)
-                .map_err(|refused| rejected(refused, Inline::into_inner))
+            match self.engine.admit(Class::ROOT, Inline::new(f)) {
+                Ok(_) => Ok(()),
+                Err(refused) => self.answer(refused, Inline::into_inner),
+            }
         } else {
             // Boxed before anything is locked.
-            self.admit(Boxed(Box::new(f)))
-                .map(drop)
-                .map_err(|refused| rejected(refused, |boxed| *boxed.0))
+            match self.engine.admit(Class::ROOT, Boxed(Box::new(f))) {
+                Ok(_) => Ok(()),
+                Err(refused) => self.answer(refused, |boxed| *boxed.0),
+            }
+        }
+    }
+
+    /// What the pool's policy says to a task that was not let in.
+    #[cold]
+    fn answer<F, P: Payload>(
+        &self,
+        refused: Refused<P>,
+        unwrap: impl FnOnce(P) -> F,
+    ) -> Result<(), Rejected<F>> {
+        match self.engine.answer(Class::ROOT, refused, Patience::Policy) {
+            Ok(_) => Ok(()),
+            Err(refused) => Err(rejected(refused, unwrap)),
         }
     }
 
@@ -144,12 +159,6 @@ impl Executor {
         }
     }
 
-    #[inline]
-    fn admit<P: Payload>(&self, payload: P) -> Result<bool, Refused<P>> {
-        self.engine
-            .admit_or_answer(Class::ROOT, payload, Patience::Policy)
-    }
-
     /// Runs `f` some time soon; the handle gives its result.
     #[inline]
     pub fn submit<F, T>(&self, f: F) -> Result<TaskHandle<T>, Rejected<F>>
@@ -157,7 +166,10 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.submit_with(Options::default(), Patience::Policy, f)
+        if self.engine.is_special() {
+            return self.submit_with(Options::default(), Patience::Policy, f);
+        }
+        self.submit_entry(self.entry(true, None, f), Patience::Policy)
     }
 
     /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
@@ -218,7 +230,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let entry = self.entry(options, true, f);
+        let entry = self.entry(true, Some(options), f);
         let block = entry.pointer();
         match self.engine.publish(Class::ROOT, entry, true, permit) {
             // SAFETY: as in `submit_with`.
@@ -248,10 +260,9 @@ impl Executor {
         }
     }
 
-    #[inline]
     pub(crate) fn submit_with<F, T>(
         &self,
-        mut options: Options,
+        options: Options,
         patience: Patience,
         f: F,
     ) -> Result<TaskHandle<T>, Rejected<F>>
@@ -259,15 +270,25 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if self.engine.is_special() {
-            options = match self.prepare(options) {
-                Ok(options) => options,
-                Err(reason) => return Err(Rejected::new(f, reason)),
-            };
+        match self.prepare(options) {
+            Ok(options) => self.submit_entry(self.entry(true, Some(options), f), patience),
+            Err(reason) => Err(Rejected::new(f, reason)),
         }
-        let entry = self.entry(options, true, f);
+    }
+
+    /// Gets a block in that was made for an `F` with a handle.
+    #[inline]
+    fn submit_entry<F, T>(&self, entry: Entry, patience: Patience) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         let block = entry.pointer();
-        match self.engine.admit_or_answer(Class::ROOT, entry, patience) {
+        let admitted = match self.engine.admit(Class::ROOT, entry) {
+            Ok(woke) => Ok(woke),
+            Err(refused) => self.engine.answer(Class::ROOT, refused, patience),
+        };
+        match admitted {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
             Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
             // SAFETY: refused, so it was never published; the types are those it was made with.
@@ -285,7 +306,7 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        let entry = self.entry(options, false, f);
+        let entry = self.entry(false, Some(options), f);
         let admitted = self.engine.admit_or_answer(Class::ROOT, entry, Patience::Policy);
         // SAFETY: as in `submit_with`.
         admitted
@@ -293,36 +314,30 @@ impl Executor {
             .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
     }
 
-    /// What a submission needs beyond the common way: in a forked child it is refused; decorators capture their context.
+    /// What a submission needs beyond the common way: in a forked child it is refused; waiters go by a manual clock;
+    /// decorators capture their context.
     #[cold]
     pub(crate) fn prepare(&self, mut options: Options) -> Result<Options, Reason> {
         if self.engine.is_forked() {
             return Err(Reason::Forked);
         }
-        if self.engine.is_special() {
-            options.contexts = Some(self.engine.hooks.decorators.capture());
+        let engine = &self.engine;
+        if engine.clock.is_manual() {
+            options.clock = Some(engine.clock.clone());
+        }
+        if !engine.hooks.decorators.is_empty() {
+            options.contexts = Some(engine.hooks.decorators.capture());
         }
         Ok(options)
     }
 
     #[inline]
-    pub(crate) fn entry<F, T>(&self, mut options: Options, with_handle: bool, f: F) -> Entry
+    fn entry<F, T>(&self, with_handle: bool, options: Option<Options>, f: F) -> Entry
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let engine = &self.engine;
-        if engine.clock.is_manual() {
-            options.clock = Some(engine.clock.clone());
-        }
-        Entry::new(
-            Class::ROOT,
-            engine.generation,
-            &raw const engine.home,
-            with_handle,
-            options,
-            f,
-        )
+        Entry::new(self.engine.origin(Class::ROOT), with_handle, options, f)
     }
 }
 

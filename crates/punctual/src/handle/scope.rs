@@ -216,25 +216,12 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() + Send + 'scope,
     {
         let engine = self.executor.engine();
-        let mut options = Options::default();
-        if engine.clock.is_manual() {
-            options.clock = Some(engine.clock.clone());
-        }
-        let prepared = self.executor.prepare(options);
-        let is_refused = prepared.is_err();
-        let options = prepared.unwrap_or_default();
+        // In a forked child it is refused, and runs here.
+        let options = self.executor.prepare(Options::default()).ok();
+        let is_refused = options.is_none();
         // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
         // longer than that call. Its value is `()`.
-        let entry = unsafe {
-            Entry::scoped(
-                Class::ROOT,
-                engine.generation,
-                &raw const engine.home,
-                with_handle,
-                options,
-                task,
-            )
-        };
+        let entry = unsafe { Entry::scoped(engine.origin(Class::ROOT), with_handle, options, task) };
         let block = entry.pointer();
         // SAFETY: the entry is a share.
         let child = self

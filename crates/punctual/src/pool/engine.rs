@@ -17,6 +17,7 @@ use crate::queue::Room;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
+use crate::task::block::Origin;
 use crate::task::home::{Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
 use crate::task::{Class, Outcome, TaskInfo, Token, recycle};
@@ -47,7 +48,8 @@ pub(crate) struct Engine {
     pub(crate) home: HomeRef,
     pub(crate) observed: Observed,
     pub(crate) generation: u16,
-    /// The generation in which a submission needs no more than the common way; none for a pool with decorators.
+    /// The generation in which a submission needs no more than the common way; none for a pool with decorators or with
+    /// a manual clock.
     plain_generation: u32,
     /// Mirror of the crew's size, core in the upper half.
     pub(super) size: AtomicU64,
@@ -119,8 +121,8 @@ impl Engine {
         Arc::new_cyclic(|owner: &Weak<Owner>| {
             let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
                 let clock = config.clock.clone();
-                // A generation has sixteen bits: no process has this one.
-                let plain_generation = if hooks.decorators.is_empty() {
+                // A generation has sixteen bits: no process has the other one.
+                let plain_generation = if hooks.decorators.is_empty() && !clock.is_manual() {
                     u32::from(fork::generation())
                 } else {
                     u32::MAX
@@ -183,11 +185,21 @@ impl Engine {
         self.generation != fork::generation()
     }
 
-    /// Whether a submission needs more than the common way: this process is a fork, or tasks are decorated. One
-    /// comparison for both.
+    /// Whether a submission needs more than the common way: this process is a fork, tasks are decorated, or waiters go
+    /// by a manual clock. One comparison for all.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.plain_generation != u32::from(fork::generation())
+    }
+
+    /// Where a task made now belongs.
+    #[inline]
+    pub(crate) fn origin(&self, class: Class) -> Origin {
+        Origin {
+            class,
+            fork: self.generation,
+            home: &raw const self.home,
+        }
     }
 
     /// Tells one engine from another.

@@ -6,7 +6,7 @@ use super::Capacity;
 use super::room::Room;
 use crate::sync::Arc;
 use crate::task::Class;
-use crate::task::block::{Entry, Header, Options};
+use crate::task::block::{Entry, Header, Origin};
 use crate::task::home::Removal;
 use crate::task::record::{Inline, Slot};
 use crate::task::state::{Claim, End};
@@ -43,7 +43,16 @@ fn with_ballast<const N: usize>(note: impl FnOnce() + Send, ballast: [u64; N]) -
 fn push_entry(room: &Room<()>, log: &Log, number: u64) -> NonNull<Header> {
     let log = log.clone();
     let note = move || log.lock().unwrap().push(number);
-    let entry = Entry::new(Class::ROOT, 0, std::ptr::null(), false, Options::default(), note);
+    let entry = Entry::new(
+        Origin {
+            class: Class::ROOT,
+            fork: 0,
+            home: std::ptr::null(),
+        },
+        false,
+        None,
+        note,
+    );
     let pointer = entry.pointer();
     room.push(entry).unwrap();
     pointer

@@ -99,9 +99,30 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn is_plain(&self) -> bool {
-        self.name.is_none() && self.token.is_none() && self.clock.is_none() && self.contexts.is_none()
+    /// A side record if there is anything to keep, otherwise the home itself.
+    fn link(self, home: *const HomeRef) -> *mut HomeRef {
+        let is_plain =
+            self.name.is_none() && self.token.is_none() && self.clock.is_none() && self.contexts.is_none();
+        if is_plain {
+            return home.cast_mut();
+        }
+        tag(Box::new(Side::new(
+            home,
+            self.name,
+            self.clock,
+            self.token,
+            self.contexts,
+        )))
     }
+}
+
+/// Where a task belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) class: Class,
+    /// The process generation, see [`Header::fork`].
+    pub(crate) fork: u16,
+    pub(crate) home: *const HomeRef,
 }
 
 impl<F, T> Block<F, T>
@@ -206,21 +227,14 @@ unsafe impl Send for Entry {}
 impl Entry {
     /// Moves a closure into a block.
     #[inline]
-    pub(crate) fn new<F, T>(
-        class: Class,
-        fork: u16,
-        home: *const HomeRef,
-        with_handle: bool,
-        options: Options,
-        closure: F,
-    ) -> Self
+    pub(crate) fn new<F, T>(origin: Origin, with_handle: bool, options: Option<Options>, closure: F) -> Self
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let table = &Block::<F, T>::TABLE;
         // SAFETY: closure and value live as long as they like.
-        unsafe { Self::make(table, class, fork, home, with_handle, options, closure) }
+        unsafe { Self::make(table, origin, with_handle, options, closure) }
     }
 
     /// As [`Entry::new`] for a closure that borrows.
@@ -228,11 +242,9 @@ impl Entry {
     /// # Safety
     /// What the closure and its value borrow outlives both: the caller waits until both have been dropped.
     pub(crate) unsafe fn scoped<F, T>(
-        class: Class,
-        fork: u16,
-        home: *const HomeRef,
+        origin: Origin,
         with_handle: bool,
-        options: Options,
+        options: Option<Options>,
         closure: F,
     ) -> Self
     where
@@ -241,7 +253,7 @@ impl Entry {
     {
         let table = &Block::<F, T>::SCOPED_TABLE;
         // SAFETY: the caller's promise.
-        unsafe { Self::make(table, class, fork, home, with_handle, options, closure) }
+        unsafe { Self::make(table, origin, with_handle, options, closure) }
     }
 
     /// # Safety
@@ -249,11 +261,9 @@ impl Entry {
     #[inline]
     unsafe fn make<F, T>(
         table: &'static Table,
-        class: Class,
-        fork: u16,
-        home: *const HomeRef,
+        origin: Origin,
         with_handle: bool,
-        options: Options,
+        options: Option<Options>,
         closure: F,
     ) -> Self
     where
@@ -261,25 +271,19 @@ impl Entry {
         T: Send,
     {
         let memory = recycle::acquire(Layout::new::<Block<F, T>>()).cast::<Block<F, T>>();
-        let state = State::new(with_handle, options.token.is_some());
-        let link = if options.is_plain() {
-            home.cast_mut()
-        } else {
-            tag(Box::new(Side::new(
-                home,
-                options.name,
-                options.clock,
-                options.token,
-                options.contexts,
-            )))
+        let has_token = options.as_ref().is_some_and(|options| options.token.is_some());
+        let state = State::new(with_handle, has_token);
+        let link = match options {
+            Some(options) => options.link(origin.home),
+            None => origin.home.cast_mut(),
         };
         // SAFETY: `acquire` gives memory of this layout that nobody else knows.
         unsafe {
             memory.write(Block {
                 header: Header {
                     state,
-                    class,
-                    fork,
+                    class: origin.class,
+                    fork: origin.fork,
                     table,
                     link: AtomicPtr::new(link),
                     waker: Cell::new(MaybeUninit::uninit()),

@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code)]
 
-use super::block::{Entry, Options};
+use super::block::{Entry, Origin};
 use super::home::{Home, HomeRef, Removal};
 use super::state::Claim;
 use super::{Class, Outcome, TaskInfo};
@@ -58,7 +58,16 @@ fn entry<T: Send + 'static>(
     home: &Arc<Books>,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> (Entry, TaskHandle<T>) {
-    let entry = Entry::new(Class::ROOT, 0, &raw const home.me, true, Options::default(), f);
+    let entry = Entry::new(
+        Origin {
+            class: Class::ROOT,
+            fork: 0,
+            home: &raw const home.me,
+        },
+        true,
+        None,
+        f,
+    );
     // SAFETY: made with a handle's share, for a closure that returns `T`.
     let handle = unsafe { TaskHandle::new(entry.pointer(), true) };
     (entry, handle)

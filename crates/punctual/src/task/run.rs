@@ -31,8 +31,14 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    /// As [`Runner::run`], where speed does not matter: one copy of it.
+    #[cold]
+    pub(crate) fn run_apart(&self, slot: &mut Slot) {
+        self.run(slot);
+    }
+
     /// Runs the claimed task in the slot and leaves the slot empty.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(&self, slot: &mut Slot) {
         match slot.take_entry() {
             Some(entry) => self.run_entry(entry, true),
@@ -49,7 +55,7 @@ impl Runner<'_> {
         self.run_entry(unsafe { Entry::from_raw(block) }, false);
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_closure(&self, slot: &mut Slot) {
         self.frame.begin_closure(slot.type_name());
         if self.watched {

@@ -54,6 +54,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         };
         let mut worker = Worker {
             engine,
+            shared: engine,
             post,
             spins: is_multi_core(),
             since_rest: 0,
@@ -61,21 +62,17 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             idle_since: None,
         };
         let mut slot = Slot::empty();
-        let mut found = match search::first(engine, &mut slot) {
-            true => Ok(()),
-            false => worker.next(&mut slot),
-        };
+        worker.begin(&runner, &mut slot);
         let departure = loop {
-            if let Err(departure) = found {
-                break departure;
-            }
-            worker.run(&runner, &mut slot);
             if engine.is_forked() {
                 // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
                 // with it the process.
                 return None;
             }
-            found = worker.next(&mut slot);
+            if let Err(departure) = worker.next(&mut slot) {
+                break departure;
+            }
+            worker.run(&runner, &mut slot);
         };
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(hook);
@@ -85,7 +82,9 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
 }
 
 struct Worker<'a> {
-    engine: &'a Arc<Engine>,
+    engine: &'a Engine,
+    /// The same, for those that need to share it.
+    shared: &'a Arc<Engine>,
     post: &'a Arc<Post>,
     /// On one core a spinning worker only keeps the submitter from running.
     spins: bool,
@@ -106,8 +105,17 @@ enum Outlook {
 }
 
 impl Worker<'_> {
+    /// The first look, and what it finds.
+    #[cold]
+    fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
+        if search::first(self.engine, slot) {
+            self.run_observed(runner, slot, 0);
+            self.since_rest = 1;
+        }
+    }
+
     /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         if self.engine.attention.is_wanted() {
             self.attend()?;
@@ -122,7 +130,7 @@ impl Worker<'_> {
     #[cold]
     fn attend(&self) -> Result<(), Departure> {
         if self.engine.attention.has(Attention::RETRY) {
-            self.engine.staff_up(false);
+            self.shared.staff_up(false);
         }
         self.engine.leave_if_surplus()
     }
@@ -221,7 +229,7 @@ impl Worker<'_> {
         searching
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
         let count = self.since_rest;
         self.since_rest += 1;
@@ -255,7 +263,7 @@ impl Worker<'_> {
             let label = name.map_or_else(|| slot.label().to_owned(), String::from);
             *self.post.label.lock() = Some(label);
         }
-        runner.run(slot);
+        runner.run_apart(slot);
         if timed {
             engine
                 .observed

@@ -178,7 +178,7 @@ impl Engine {
                 counters: &counters,
                 watched: self.watched,
             };
-            frame.enter(|| runner.run(slot));
+            frame.enter(|| runner.run_apart(slot));
         });
     }
 }
