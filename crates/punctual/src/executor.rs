@@ -62,30 +62,34 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        if self.engine.is_special() {
-            return self.execute_with(Options::default(), f);
-        }
         if const { fits_inline::<F>() } {
-            match self.engine.admit(Class::ROOT, Inline::new(f)) {
+            match self.engine.admit_plain(Class::ROOT, Inline::new(f)) {
                 Ok(_) => Ok(()),
-                Err(refused) => self.answer(refused, Inline::into_inner),
+                Err(refused) => self.execute_otherwise(refused, Inline::into_inner),
             }
         } else {
             // Boxed before anything is locked.
-            match self.engine.admit(Class::ROOT, Boxed(Box::new(f))) {
+            match self.engine.admit_plain(Class::ROOT, Boxed(Box::new(f))) {
                 Ok(_) => Ok(()),
-                Err(refused) => self.answer(refused, |boxed| *boxed.0),
+                Err(refused) => self.execute_otherwise(refused, |boxed| *boxed.0),
             }
         }
     }
 
-    /// What the pool's policy says to a task that was not let in.
+    /// A task that needs more than the common way, or what the pool's policy says to one that was not let in.
     #[cold]
-    fn answer<F, P: Payload>(
+    #[inline(never)]
+    fn execute_otherwise<F, P: Payload>(
         &self,
         refused: Refused<P>,
         unwrap: impl FnOnce(P) -> F,
-    ) -> Result<(), Rejected<F>> {
+    ) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        if self.engine.is_special() {
+            return self.execute_with(Options::default(), unwrap(refused.payload));
+        }
         match self.engine.answer(Class::ROOT, refused, Patience::Policy) {
             Ok(_) => Ok(()),
             Err(refused) => Err(rejected(refused, unwrap)),

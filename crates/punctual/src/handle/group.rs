@@ -12,9 +12,9 @@ use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::wait::NUDGE;
 use crate::sync::{Arc, Lock, WaitWord};
 use crate::task::block::Options;
-use crate::task::here;
+use crate::task::{Token, here};
 use crate::time::{Tick, Wait, Waked, deadline_after};
-use crate::worker::spare;
+use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Executor, JoinError, Rejected, Timeout};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -187,6 +187,19 @@ impl<T: Send + 'static> Group<T> {
         Some((first.task_ref(), Err(error)))
     }
 
+    /// What a wait for the next end waits for. A large group is not looked through: most of it would have to be stuck.
+    fn awaits(&self) -> Awaits {
+        if self.tasks.len() > 64 {
+            return Awaits::Unknown;
+        }
+        Awaits::OneOf(
+            self.tasks
+                .values()
+                .map(|task| task.share().addr().get())
+                .collect(),
+        )
+    }
+
     /// The number of the next task to end.
     fn await_end(&mut self, deadline: Option<Tick>) -> Result<u64, Idle> {
         let engine = self.executor.engine();
@@ -205,20 +218,34 @@ impl<T: Send + 'static> Group<T> {
                     continue;
                 }
                 let token = here.token();
+                let alarm = token
+                    .as_ref()
+                    .filter(|_| spare::is_worker(here))
+                    .map(Token::child);
                 let wait = Wait {
                     word: &self.ended.word,
                     mask: !NUDGE,
                     expected: seen,
-                    interrupt: token.as_ref(),
+                    interrupt: alarm.as_ref().or(token.as_ref()),
                     deadline,
                 };
-                let Ok(_lent) = spare::lend(here, &raw const engine.home, None, &wait) else {
+                let sleep = Sleep {
+                    home: &raw const engine.home,
+                    awaits: self.awaits(),
+                    wait: &wait,
+                    over: 0,
+                    alarm: alarm.clone(),
+                };
+                let Ok(_lent) = spare::lend(here, sleep) else {
                     return Err(Idle::WouldDeadlock);
                 };
                 match engine.clock.wait(&wait, here.place()) {
                     Waked::Ready => {}
                     Waked::TimedOut => return Err(Idle::TimedOut),
-                    Waked::Interrupted => return Err(Idle::Interrupted),
+                    Waked::Interrupted if token.is_some_and(|token| token.is_cancelled()) => {
+                        return Err(Idle::Interrupted);
+                    }
+                    Waked::Interrupted => return Err(Idle::WouldDeadlock),
                 }
             }
         })

@@ -15,18 +15,23 @@ use super::task_handle::TaskHandle;
 use super::task_ref::TaskRef;
 use crate::pool::reject::Patience;
 use crate::sync::atomic::Ordering::AcqRel;
+use crate::sync::unmodelled::{AtomicUsize, Relaxed};
 use crate::sync::wait::NUDGE;
 use crate::sync::{Arc, Lock, WaitWord};
-use crate::task::block::{Entry, Options};
+use crate::task::block::{Entry, Header, Options};
 use crate::task::record::Slot;
-use crate::task::{Class, here, panic_text};
+use crate::task::side::next_id;
+use crate::task::state::Claim;
+use crate::task::{Class, Here, here, panic_text};
 use crate::time::Wait;
-use crate::worker::spare;
+use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Executor, JoinError};
 use std::any::Any;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
 
 /// The brace's bit in [`Shared::pending`]: it sleeps there.
 const SLEEPS: u32 = 1 << 30;
@@ -37,10 +42,29 @@ struct Shared {
     pending: WaitWord,
     /// The first panic that nobody joined.
     panic: Lock<Option<Box<dyn Any + Send>>>,
+    /// What tasks panicked with, as text, until somebody joins them.
+    texts: Lock<BTreeMap<u64, String>>,
     /// Handles that were dropped before their task ended.
-    unjoined: Lock<Vec<TaskHandle<()>>>,
-    /// The tasks, where the brace may have to run them itself: it is on a worker of their pool.
-    children: Option<Lock<Vec<TaskRef>>>,
+    unjoined: Lock<Vec<(u64, TaskHandle<()>)>>,
+    /// Where the brace is on a worker of the tasks' pool, and may have to run them itself.
+    family: Option<Family>,
+}
+
+/// What a brace on a worker knows of its tasks.
+struct Family {
+    /// Those it may have to run.
+    children: Lock<Vec<TaskRef>>,
+    /// All whose closures live, by address: what it waits for.
+    live: Arc<Lock<HashSet<usize>>>,
+}
+
+impl Family {
+    fn new() -> Self {
+        Family {
+            children: Lock::new(Vec::new()),
+            live: Arc::new(Lock::new(HashSet::new())),
+        }
+    }
 }
 
 impl Shared {
@@ -50,9 +74,10 @@ impl Shared {
 
     /// A task that the brace may have to run itself.
     fn add_child(&self, child: Option<TaskRef>) {
-        if let (Some(children), Some(child)) = (&self.children, child) {
-            children.lock().push(child);
-            // The brace may have gone to sleep without it; another word, and it looks again.
+        if let (Some(family), Some(child)) = (&self.family, child) {
+            family.children.lock().push(child);
+            // The brace may have gone to sleep without it; another word, and it looks again. (It looks once more after it
+            // has set the bit.)
             if self.pending.0.fetch_and(!SLEEPS, AcqRel) & SLEEPS != 0 {
                 self.pending.wake_all();
             }
@@ -71,21 +96,31 @@ impl Shared {
 }
 
 /// Counts one task's closure as alive.
-struct Pending(Arc<Shared>);
+struct Pending {
+    shared: Arc<Shared>,
+    /// The address of the task's block, once there is one; only for a brace on a worker.
+    block: Option<Arc<AtomicUsize>>,
+}
 
 impl Pending {
     fn new(shared: &Arc<Shared>) -> Self {
         shared.pending.0.fetch_add(1, AcqRel);
-        Pending(shared.clone())
+        Pending {
+            shared: shared.clone(),
+            block: shared.family.as_ref().map(|_| Arc::new(AtomicUsize::new(0))),
+        }
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
+        if let (Some(family), Some(block)) = (&self.shared.family, &self.block) {
+            family.live.lock().remove(&block.load(Relaxed));
+        }
         // Release: what the closure did comes before the brace's return. The last touch of anything borrowed was before.
-        let before = self.0.pending.0.fetch_sub(1, AcqRel);
+        let before = self.shared.pending.0.fetch_sub(1, AcqRel);
         if before & SLEEPS != 0 {
-            self.0.pending.wake_all();
+            self.shared.pending.wake_all();
         }
     }
 }
@@ -144,8 +179,9 @@ impl Executor {
         let shared = Arc::new(Shared {
             pending: WaitWord::new(0),
             panic: Lock::new(None),
+            texts: Lock::new(BTreeMap::new()),
             unjoined: Lock::new(Vec::new()),
-            children: self.engine().is_own_thread().then(|| Lock::new(Vec::new())),
+            family: self.engine().is_own_thread().then(Family::new),
         });
         let scope = Scope {
             executor: self.clone(),
@@ -156,8 +192,12 @@ impl Executor {
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         scope.await_all();
         match (result, scope.first_panic()) {
-            (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
             (Ok(value), None) => value,
+            (Ok(_), Some(panic)) | (Err(panic), None) => resume_unwind(panic),
+            (Err(panic), Some(other)) => {
+                crate::task::discard(other);
+                resume_unwind(panic)
+            }
         }
     }
 }
@@ -170,35 +210,40 @@ impl<'scope> Scope<'scope, '_> {
         T: Send + 'scope,
     {
         let packet = Arc::new(Packet(Lock::new(None)));
-        let work = self.work(f, packet.clone());
-        let (block, woke) = self.admit(true, move || work.run());
+        let number = next_id();
+        let (block, woke) = self.admit(true, self.work(number, f, packet.clone()));
         ScopedHandle {
             // SAFETY: the block was made with a handle's share for a closure that returns `()`.
             task: Some(unsafe { TaskHandle::new(block, woke) }),
+            number,
             packet,
             shared: self.shared.clone(),
             scope: PhantomData,
         }
     }
 
-    /// Runs `f` on the pool. If it panics, the panic goes on at the brace.
+    /// Runs `f` on the pool. If it panics, the panic goes on at the brace, as text; hooks and the failure sink are told
+    /// as usual.
     pub fn execute<F>(&'scope self, f: F)
     where
         F: FnOnce() + Send + 'scope,
     {
-        let shared = self.shared.clone();
-        let told = move || {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
-                // The text goes to the brace, the payload the usual way, to hooks and sink.
-                shared.keep_panic(Box::new(panic_text(&*panic).to_owned()));
-                resume_unwind(panic);
-            }
-        };
-        let work = self.work(told, Arc::new(Packet(Lock::new(None))));
-        self.admit(false, move || work.run());
+        self.admit(false, self.work(next_id(), f, Arc::new(Packet(Lock::new(None)))));
     }
 
-    fn work<F, T>(&self, closure: F, packet: Arc<Packet<T>>) -> Work<F, T> {
+    fn work<F, T>(&self, number: u64, f: F, packet: Arc<Packet<T>>) -> Work<impl FnOnce() -> T, T>
+    where
+        F: FnOnce() -> T,
+    {
+        let shared = self.shared.clone();
+        let closure = move || match catch_unwind(AssertUnwindSafe(f)) {
+            Ok(value) => value,
+            Err(panic) => {
+                // The text is for the brace, if nobody joins the task; the payload goes the usual way.
+                shared.texts.lock().insert(number, panic_text(&*panic).to_owned());
+                resume_unwind(panic)
+            }
+        };
         Work {
             closure,
             packet,
@@ -207,28 +252,27 @@ impl<'scope> Scope<'scope, '_> {
     }
 
     /// Gets a task in, or runs it here. The answer's block is good for a handle, if one was asked for.
-    fn admit<F>(
-        &'scope self,
-        with_handle: bool,
-        task: F,
-    ) -> (std::ptr::NonNull<crate::task::block::Header>, bool)
+    fn admit<F, T>(&'scope self, with_handle: bool, work: Work<F, T>) -> (NonNull<Header>, bool)
     where
-        F: FnOnce() + Send + 'scope,
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
     {
         let engine = self.executor.engine();
         // In a forked child it is refused, and runs here.
         let options = self.executor.prepare(Options::default()).ok();
         let is_refused = options.is_none();
+        let address = work.pending.block.clone();
+        let task = move || work.run();
         // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
         // longer than that call. Its value is `()`.
         let entry = unsafe { Entry::scoped(engine.origin(Class::ROOT), with_handle, options, task) };
         let block = entry.pointer();
-        // SAFETY: the entry is a share.
-        let child = self
-            .shared
-            .children
-            .as_ref()
-            .map(|_| unsafe { TaskRef::new(block) });
+        let child = address.zip(self.shared.family.as_ref()).map(|(address, family)| {
+            address.store(block.addr().get(), Relaxed);
+            family.live.lock().insert(block.addr().get());
+            // SAFETY: the entry is a share.
+            unsafe { TaskRef::new(block) }
+        });
         let refused = if is_refused {
             entry
         } else {
@@ -241,47 +285,75 @@ impl<'scope> Scope<'scope, '_> {
                 Err(refused) => refused.payload,
             }
         };
-        let _ = refused.header().state.claim();
+        let claim = refused.header().state.claim();
+        debug_assert_eq!(claim, Claim::Won, "a refused task was seen by somebody");
         engine.run_as_guest(&mut Slot::holding(Class::ROOT, refused));
         (block, false)
     }
 
+    /// A task that the brace may run itself.
+    fn next_child(&self) -> Option<TaskRef> {
+        self.shared.family.as_ref()?.children.lock().pop()
+    }
+
     /// Waits until no closure of this scope is left. Nothing ends this wait early: the borrows end with it.
     fn await_all(&self) {
-        let shared = &self.shared;
+        // Nothing here panics; if it did, whoever borrows would outlive what is borrowed.
+        let guard = AbortOnUnwind;
         here(|here| {
-            while shared.count() > 0 {
-                if let Some(children) = &shared.children {
-                    let next = children.lock().pop();
-                    if let Some(child) = next {
-                        // SAFETY: the reference is a share.
-                        unsafe { spare::run_child_in_place(here, child.pointer()) };
-                        continue;
-                    }
+            while self.shared.count() > 0 {
+                match self.next_child() {
+                    // SAFETY: the reference is a share.
+                    Some(child) => _ = unsafe { spare::run_child_in_place(here, child.pointer()) },
+                    None => self.sleep(here),
                 }
-                let seen = shared.pending.0.fetch_or(SLEEPS, AcqRel) | SLEEPS;
-                if seen & !(NUDGE | SLEEPS) == 0 {
-                    return;
-                }
-                let wait = Wait {
-                    word: &shared.pending,
-                    mask: !NUDGE,
-                    expected: seen & !NUDGE,
-                    interrupt: None,
-                    deadline: None,
-                };
-                let engine = self.executor.engine();
-                // Where nobody could end the wait it must be waited all the same.
-                let _lent = spare::lend(here, &raw const engine.home, None, &wait);
-                let _ = engine.clock.wait(&wait, here.place());
             }
         });
+        std::mem::forget(guard);
+    }
+
+    /// Sleeps until something changes.
+    fn sleep(&self, here: Here<'_>) {
+        let shared = &self.shared;
+        let engine = self.executor.engine();
+        let seen = shared.pending.0.fetch_or(SLEEPS, AcqRel) | SLEEPS;
+        // A child that was added before the bit was set did not wake anybody.
+        let is_news = shared
+            .family
+            .as_ref()
+            .is_some_and(|family| !family.children.lock().is_empty());
+        if is_news || seen & !(NUDGE | SLEEPS) == 0 {
+            return;
+        }
+        let wait = Wait {
+            word: &shared.pending,
+            mask: !NUDGE,
+            expected: seen & !NUDGE,
+            interrupt: None,
+            deadline: None,
+        };
+        // Where nobody could end the wait it must be waited all the same, and somebody else is told.
+        let _lent = spare::lend(
+            here,
+            Sleep {
+                home: &raw const engine.home,
+                awaits: match &shared.family {
+                    Some(family) => Awaits::All(family.live.clone()),
+                    None => Awaits::Unknown,
+                },
+                wait: &wait,
+                over: 0,
+                alarm: None,
+            },
+        );
+        let _ = engine.clock.wait(&wait, here.place());
     }
 
     /// The first panic that nobody joined.
     fn first_panic(&self) -> Option<Box<dyn Any + Send>> {
         let unjoined = std::mem::take(&mut *self.shared.unjoined.lock());
-        for task in unjoined {
+        for (number, task) in unjoined {
+            self.shared.texts.lock().remove(&number);
             // Its closure is gone, so its outcome is fixed, or will be in a moment.
             if let Err(error) = task.join_uninterrupted()
                 && let Ok(panic) = error.into_panic()
@@ -289,7 +361,21 @@ impl<'scope> Scope<'scope, '_> {
                 self.shared.keep_panic(panic);
             }
         }
-        self.shared.panic.lock().take()
+        let panic = self.shared.panic.lock().take();
+        // Of tasks without a handle, and of those whose handle was leaked.
+        panic.or_else(|| {
+            let (_, text) = self.shared.texts.lock().pop_first()?;
+            Some(Box::new(text))
+        })
+    }
+}
+
+/// Ends the process rather than a wait that borrows depend on.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }
 
@@ -304,6 +390,7 @@ impl fmt::Debug for Scope<'_, '_> {
 pub struct ScopedHandle<'scope, T> {
     /// `None` once joined.
     task: Option<TaskHandle<()>>,
+    number: u64,
     packet: Arc<Packet<T>>,
     shared: Arc<Shared>,
     scope: PhantomData<&'scope mut T>,
@@ -320,9 +407,11 @@ impl<T> ScopedHandle<'_, T> {
                 Ok(value.expect("a task that finished has left its value"))
             }
             Err(error) => {
-                if !task.is_finished() {
+                if error.is_interrupted() || error.is_would_deadlock() || error.is_forked() {
                     // Not the task's end but the wait's: the task goes on, to the brace.
                     self.task = Some(task);
+                } else {
+                    self.shared.texts.lock().remove(&self.number);
                 }
                 Err(error)
             }
@@ -341,7 +430,7 @@ impl<T> Drop for ScopedHandle<'_, T> {
         if let Some(task) = self.task.take()
             && !task.is_settled()
         {
-            self.shared.unjoined.lock().push(task);
+            self.shared.unjoined.lock().push((self.number, task));
         }
     }
 }

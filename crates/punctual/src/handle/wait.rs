@@ -10,9 +10,10 @@
 use crate::pool::fork;
 use crate::sync::is_multi_core;
 use crate::task::block::Header;
-use crate::task::{Here, here};
+use crate::task::state::State;
+use crate::task::{Here, Token, here};
 use crate::time::{Wait, Waked, deadline_after, spin};
-use crate::worker::spare;
+use crate::worker::spare::{self, Awaits, Sleep};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -81,29 +82,43 @@ pub(super) fn wait_uninterrupted(block: &Header) {
 fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     let clock = block.clock();
     let token = here.token();
+    // On a worker the wait can be called off: by the task's own token, or because nobody could ever end it.
+    let alarm = token
+        .as_ref()
+        .filter(|_| spare::is_worker(here))
+        .map(Token::child);
     let (word, resolved) = block.state.wait_word();
     let wait = Wait {
         word,
         mask: resolved,
         expected: 0,
-        interrupt: token.as_ref(),
+        interrupt: alarm.as_ref().or(token.as_ref()),
         deadline: limit.and_then(|limit| deadline_after(clock.tick(), limit)),
     };
     // Before the first look: a resolver that does not see the announcement resolved before it, and the look sees that.
     if block.state.mark_waiting().is_resolved() {
         return Waited::Resolved;
     }
-    let Ok(_lent) = spare::lend(here, block.home(), Some(block), &wait) else {
+    let lent = spare::lend(
+        here,
+        Sleep {
+            home: block.home(),
+            awaits: Awaits::OneOf(vec![std::ptr::from_ref(block).addr()]),
+            wait: &wait,
+            over: State::OVER,
+            alarm: alarm.clone(),
+        },
+    );
+    let waked = match &lent {
+        Ok(_) => clock.wait(&wait, here.place()),
         // It may have ended while this was found out.
-        return if block.state.load().is_resolved() {
-            Waited::Resolved
-        } else {
-            Waited::WouldDeadlock
-        };
+        Err(_) if block.state.load().is_resolved() => Waked::Ready,
+        Err(_) => return Waited::WouldDeadlock,
     };
-    match clock.wait(&wait, here.place()) {
+    match waked {
         Waked::Ready => Waited::Resolved,
         Waked::TimedOut => Waited::TimedOut,
-        Waked::Interrupted => Waited::Interrupted,
+        Waked::Interrupted if token.is_some_and(|token| token.is_cancelled()) => Waited::Interrupted,
+        Waked::Interrupted => Waited::WouldDeadlock,
     }
 }

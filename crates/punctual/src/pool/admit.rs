@@ -36,6 +36,21 @@ pub(super) enum Plan {
 }
 
 impl Engine {
+    /// As [`Engine::admit`], for a payload as it came from the user. What needs more than the common way
+    /// ([`Engine::is_special`]) comes back as if refused: one cold way out for both.
+    #[inline]
+    pub(crate) fn admit_plain<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
+        if self.is_special() {
+            let reason = Reason::Forked;
+            return Err(Refused { payload, reason });
+        }
+        self.admit(class, payload)
+    }
+
     /// Lets a task in. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
     pub(crate) fn admit<P: Payload>(
@@ -96,12 +111,17 @@ impl Engine {
         }
         let held = producers.held(&self.room);
         let capacity = producers.capacity();
+        let is_paused = producers.is_paused();
         let crew = &producers.gate;
         if !in_line && !crew.line.is_empty() {
             return self.full(held, capacity);
         }
         let may_start = |size: usize| crew.workers() < size && !crew.backs_off(|| self.clock.tick());
         let is_short = crew.is_short(held, self.idle.read().idle());
+        // Nobody takes anything from a paused queue: what counts is its places, and that somebody will be there.
+        if is_paused && held >= capacity.limit() {
+            return self.full(held, capacity);
+        }
         if is_short && may_start(crew.wanted()) {
             return Plan::Start;
         }
@@ -110,9 +130,10 @@ impl Engine {
         }
         // While a worker is missing, or comes before the next place, the next task looks again.
         let is_settled = !in_line && crew.workers() >= crew.wanted();
-        if capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst {
+        if !is_paused && (capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst) {
             let busy = producers.kept(&self.room).saturating_sub(self.ended_tasks());
-            let hands = crew.workers() as u64;
+            // One too many may leave without a look at what waits.
+            let hands = crew.workers().min(crew.max()) as u64;
             if busy < hands {
                 producers.open_for(if is_settled { hands - busy } else { 0 });
                 return Plan::Push;
@@ -125,6 +146,7 @@ impl Engine {
             Capacity::Unbounded => u64::MAX,
             // Without places only a hand that is free will do, and that was asked for above.
             Capacity::Bounded(0) => 0,
+            Capacity::Bounded(places) if is_paused => (places as u64).saturating_sub(held),
             Capacity::Bounded(places) => (places as u64 + crew.fresh()).saturating_sub(held),
         };
         if room > 0 {

@@ -14,9 +14,10 @@
 use super::Size;
 use super::line::Waiter;
 use crate::queue::room::Gate;
-use crate::sync::Arc;
+use crate::sync::{Arc, Lock};
+use crate::task::Token;
 use crate::time::{Tick, deadline_after};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -58,17 +59,41 @@ pub(crate) struct Crew {
     starts: Starts,
 }
 
-/// A worker's wait for a task of its own pool: the tasks (by address) that its thread is in the middle of, and the one
-/// it waits for; 0 if that is one of several.
+/// A worker's wait, without a limit, for tasks of its own pool.
 #[derive(Debug)]
 pub(crate) struct WaitNote {
     /// Tells one note from another.
     pub(crate) number: usize,
+    /// The tasks, by address, that the waiting thread is in the middle of.
     pub(crate) running: Vec<usize>,
-    pub(crate) target: usize,
+    pub(crate) awaits: Awaits,
     /// Whether the wait goes on: nothing has happened yet that ends it. Called under the producers' lock, under which
     /// the note is taken out before what this looks at may go.
     pub(crate) goes_on: GoesOn,
+    /// Fired when nobody could ever end the wait; `None` for one that must be waited all the same.
+    pub(crate) alarm: Option<Token>,
+}
+
+/// What a worker waits for, by address.
+#[derive(Debug)]
+pub(crate) enum Awaits {
+    /// Any one of these.
+    OneOf(Vec<usize>),
+    /// All of these, of which some may end meanwhile.
+    All(Arc<Lock<HashSet<usize>>>),
+    /// Tasks that are not known here.
+    Unknown,
+}
+
+impl Awaits {
+    /// Whether none of it can come as long as the tasks for which `never_ends` holds do not end.
+    fn is_hopeless(&self, never_ends: impl Fn(&usize) -> bool) -> bool {
+        match self {
+            Awaits::OneOf(tasks) => !tasks.is_empty() && tasks.iter().all(never_ends),
+            Awaits::All(tasks) => tasks.lock().iter().any(never_ends),
+            Awaits::Unknown => false,
+        }
+    }
 }
 
 /// See [`WaitNote::goes_on`].
@@ -85,6 +110,10 @@ impl WaitNote {
         (self.goes_on.0)()
     }
 }
+
+/// Nobody could ever end the wait.
+#[derive(Debug)]
+pub(crate) struct Stuck;
 
 /// How starting threads went lately.
 #[derive(Debug, Default)]
@@ -273,21 +302,31 @@ impl Crew {
         old
     }
 
-    /// A worker's task begins to wait. With a note: without a limit, for a task of this pool. False: nobody could ever
-    /// end that wait, and it is not begun.
-    pub(crate) fn block(&mut self, note: Option<WaitNote>) -> bool {
-        if let Some(note) = note {
-            let no_spare = self.workers >= self.size.max + (self.blocked + 1).min(self.spare_threads);
-            if self.closes_a_circle(&note) || (no_spare && self.waiting() + 1 == self.workers) {
-                return false;
-            }
-            self.waits.push(note);
-        }
+    /// A worker's task begins to wait. With a note: without a limit, for tasks of this pool. The answer is an alarm to be
+    /// fired, if nobody could ever end that wait: the new note's own, or, if that one must wait all the same, that of
+    /// another in the same trouble. `Err`: the wait is not begun.
+    pub(crate) fn block(&mut self, note: Option<WaitNote>) -> Result<Option<Token>, Stuck> {
         self.blocked += 1;
-        true
+        let Some(note) = note else { return Ok(None) };
+        let must_wait = note.alarm.is_none();
+        self.waits.push(note);
+        let no_spare = self.workers >= self.size.max + self.standing_in();
+        let alarm = self
+            .hopeless_wait()
+            .or_else(|| self.stuck_wait().filter(|_| no_spare));
+        match alarm {
+            None => Ok(None),
+            Some(_) if !must_wait => {
+                self.waits.pop();
+                self.blocked -= 1;
+                Err(Stuck)
+            }
+            // The new wait is part of it, or it would have been found before; somebody else must give up.
+            Some(alarm) => Ok(alarm),
+        }
     }
 
-    /// The wait is over, or was not begun after all.
+    /// The wait is over.
     pub(crate) fn unblock(&mut self, note: Option<usize>) {
         self.blocked -= 1;
         if let Some(number) = note {
@@ -301,37 +340,42 @@ impl Crew {
         self.waits.iter().filter(|each| each.goes_on()).count()
     }
 
-    /// Whether every worker waits for a task of this pool, so that none will ever end.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.waiting() == self.workers
+    /// If every worker waits for a task of this pool, none will ever end: the alarm of one that can be called off.
+    pub(crate) fn stuck_wait(&self) -> Option<Option<Token>> {
+        (self.waiting() == self.workers).then(|| self.waits.iter().rev().find_map(|each| each.alarm.clone()))
     }
 
-    /// Follows who waits for whom: the awaited task runs on a thread that waits for another, and so on, until one that
-    /// the noted thread itself is running.
-    fn closes_a_circle(&self, note: &WaitNote) -> bool {
-        let mut target = note.target;
-        // Each step leads to another waiting thread, so there are no more steps than those.
-        for _ in 0..=self.waits.len() {
-            if target != 0 && note.running.contains(&target) {
-                return true;
-            }
-            let next = self
-                .waits
+    /// Waits that can only be ended by each other, with the newest among them: the alarm of one that can be called off.
+    ///
+    /// Begins with all waits that go on as suspects, and acquits, until nothing changes, those that wait for something
+    /// which does not depend on a suspect.
+    fn hopeless_wait(&self) -> Option<Option<Token>> {
+        let mut suspects: Vec<&WaitNote> = self.waits.iter().filter(|each| each.goes_on()).collect();
+        loop {
+            let before = suspects.len();
+            let guilty: Vec<&WaitNote> = suspects
                 .iter()
-                .find(|each| each.running.contains(&target) && each.goes_on());
-            let Some(next) = next else {
-                return false;
-            };
-            target = next.target;
+                .filter(|each| {
+                    let never_ends = |task: &usize| suspects.iter().any(|other| other.running.contains(task));
+                    each.awaits.is_hopeless(never_ends)
+                })
+                .copied()
+                .collect();
+            suspects = guilty;
+            if suspects.len() == before {
+                break;
+            }
         }
-        false
+        let newest = self.waits.last().map(|each| each.number);
+        let is_concerned = suspects.iter().any(|each| Some(each.number) == newest);
+        is_concerned.then(|| suspects.iter().rev().find_map(|each| each.alarm.clone()))
     }
 
     pub(crate) fn read(&self) -> CrewReading {
         CrewReading {
             size: self.size,
             threads: self.live(),
-            spare: self.live().saturating_sub(self.size.max),
+            spare: self.live().saturating_sub(self.size.max).min(self.standing_in()),
             largest: self.largest,
             largest_since_resize: self.largest_since_resize,
             starts: self.starts.made,
@@ -364,28 +408,59 @@ mod tests {
         Some(WaitNote {
             number: running,
             running: vec![running],
-            target,
+            awaits: if target == 0 {
+                Awaits::Unknown
+            } else {
+                Awaits::OneOf(vec![target])
+            },
             goes_on: GoesOn(Box::new(|| true)),
+            alarm: Some(Token::new()),
         })
     }
 
     #[test]
     fn a_circle_is_seen_by_whoever_would_close_it() {
         let mut crew = crew(4, 4, 4);
-        assert!(crew.block(note(1, 2)));
-        assert!(crew.block(note(2, 3)));
-        assert!(!crew.block(note(3, 1)), "1 waits for 2, 2 for 3");
-        assert!(crew.block(note(3, 4)));
+        assert!(crew.block(note(1, 2)).is_ok());
+        assert!(crew.block(note(2, 3)).is_ok());
+        assert!(crew.block(note(3, 1)).is_err(), "1 waits for 2, 2 for 3");
+        assert!(crew.block(note(3, 4)).is_ok());
         crew.unblock(Some(2));
-        assert!(crew.block(note(4, 1)), "2 goes on, so 1 will");
+        assert!(crew.block(note(4, 1)).is_ok(), "2 goes on, so 1 will");
+    }
+
+    #[test]
+    fn a_circle_leads_through_one_of_several_only_if_all_of_them_do() {
+        let mut crew = crew(5, 5, 5);
+        let mut group = note(1, 2).unwrap();
+        group.awaits = Awaits::OneOf(vec![2, 3]);
+        assert!(crew.block(Some(group)).is_ok());
+        assert!(crew.block(note(2, 1)).is_ok(), "3 may end");
+        assert!(crew.block(note(3, 1)).is_err(), "neither will");
+    }
+
+    #[test]
+    fn a_wait_that_cannot_be_called_off_makes_another_give_up() {
+        let mut crew = crew(3, 3, 3);
+        let child = note(2, 1).unwrap();
+        let alarm = child.alarm.clone().unwrap();
+        assert!(crew.block(Some(child)).is_ok());
+        let mut brace = note(1, 2).unwrap();
+        brace.awaits = Awaits::All(Arc::new(Lock::new(HashSet::from([2, 9]))));
+        brace.alarm = None;
+        let told = crew
+            .block(Some(brace))
+            .unwrap()
+            .expect("the child waits for its parent");
+        assert!(told.is_same(&alarm));
     }
 
     #[test]
     fn the_last_worker_may_not_wait_when_no_spare_is_left() {
         let mut crew = crew(2, 2, 0);
-        assert!(crew.block(note(1, 0)));
-        assert!(!crew.block(note(2, 0)));
-        assert!(crew.block(None), "a wait with a limit ends by itself");
+        assert!(crew.block(note(1, 0)).is_ok());
+        assert!(crew.block(note(2, 0)).is_err());
+        assert!(crew.block(None).is_ok(), "a wait with a limit ends by itself");
     }
 
     #[test]
@@ -393,13 +468,13 @@ mod tests {
         let mut crew = crew(2, 2, 1);
         crew.fresh = 0;
         assert!(!crew.is_short(1, 0));
-        assert!(crew.block(None));
+        assert!(crew.block(None).is_ok());
         assert!(crew.is_short(0, 0), "a spare may stand in");
         assert!(!crew.is_short(0, 1), "but somebody is free");
         assert!(crew.is_short(1, 1), "and has something to do");
         crew.hire();
         crew.started();
-        assert!(crew.block(None));
+        assert!(crew.block(None).is_ok());
         assert!(!crew.is_short(9, 0), "there is only one");
         crew.unblock(None);
         crew.unblock(None);

@@ -40,6 +40,7 @@ impl Engine {
         // Under the lock that decides about acceptance: every task is either before this or refused.
         self.room.attend(|producers| {
             producers.close();
+            producers.unpause();
             self.run_state.raise(state);
         });
         // Sleepers must find out; one that lies down after this sees the closed room in its last look.
@@ -54,10 +55,13 @@ impl Engine {
             return Vec::new();
         }
         // Closed and emptied before anybody is told: a task that ends because of the stop must not free its worker for
-        // one that should come back.
-        self.close(State::Shutdown);
+        // one that should come back; and nobody is woken to take one meanwhile.
+        self.room.attend(|producers| {
+            producers.close();
+            self.run_state.raise(State::Shutdown);
+        });
         let unrun = self.drain();
-        self.run_state.raise(State::Stop);
+        self.close(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
         let mut tokens = self.staff.lock().tokens();
         tokens.extend(self.guest_tokens.lock().iter().cloned());

@@ -86,6 +86,7 @@ impl Pool {
     /// bound, and a say in what happens at it, use the builder.
     pub fn fixed(threads: usize) -> Result<Pool, ConfigError> {
         Pool::builder("fixed")
+            .keep_alive(Duration::ZERO)
             .core_threads(threads)
             .max_threads(threads)
             .queue(Queue::unbounded())

@@ -254,11 +254,10 @@ impl Engine {
             producers.shut();
             let _ = self.run_state.hire();
         }
-        if self.start_hired() {
-            return Hired::Started;
-        }
+        let is_started = self.start_hired();
+        // Those in line could not count on a worker that was only being started.
         self.serve_line();
-        Hired::Failed
+        if is_started { Hired::Started } else { Hired::Failed }
     }
 
     /// Starts the thread of a worker that was hired. False: the system refused, and the crew has been told.
@@ -274,6 +273,9 @@ impl Engine {
                 let _ = self.run_state.leave();
             }
             self.attention.set(Attention::RETRY, !started);
+            // The pool may have been made smaller meanwhile; a worker looks at this before it sleeps.
+            self.attention
+                .set(Attention::SURPLUS, producers.gate.has_surplus());
         }
         if !started {
             self.try_terminate();
@@ -288,6 +290,9 @@ impl Engine {
         loop {
             let hired = self.hire_if(|crew, unserved| {
                 let is_wanted = crew.workers() < crew.wanted() && unserved > 0;
+                if !is_wanted {
+                    self.attention.set(Attention::RETRY, false);
+                }
                 is_wanted && (urgent || !crew.backs_off(|| self.clock.tick()))
             });
             if hired != Hired::Started {

@@ -180,11 +180,15 @@ impl<G: Gate> Producers<G> {
         self.closed
     }
 
-    /// For [`Room::attend`]: a closed room is not paused, or it could not end.
+    /// For [`Room::attend`].
     pub(crate) fn close(&mut self) {
         self.closed = true;
-        self.paused = false;
         self.shut();
+    }
+
+    /// For [`Room::attend`]: a closed room must be taken from, or it could not end.
+    pub(crate) fn unpause(&mut self) {
+        self.paused = false;
     }
 
     /// Whether a record may be written without a look at anything else.
@@ -360,15 +364,15 @@ impl<G: Gate> Room<G> {
         found
     }
 
-    /// A worker's first look: as [`Room::pop`], and in the same section `look` tells the gate that it was made.
-    pub(crate) fn pop_first(&self, slot: &mut Slot, look: impl FnOnce(&mut G)) -> bool {
+    /// The look of a worker for which a place is kept beyond the capacity: as [`Room::pop`], and in the same section `warm`
+    /// tells the gate that the place is needed no more. While a submission is on its way, which may be the one the worker
+    /// was started for, the place is kept: `None`.
+    pub(crate) fn pop_first(&self, slot: &mut Slot, warm: impl FnOnce(&mut G)) -> Option<bool> {
         let mut dead = Vec::new();
         let found = {
             let mut consumers = self.consumers.lock();
             let mut producers = self.producers.lock();
-            look(&mut producers.gate);
-            producers.shut();
-            loop {
+            let found = loop {
                 if producers.paused {
                     break false;
                 }
@@ -382,6 +386,13 @@ impl<G: Gate> Room<G> {
                     break true;
                 }
                 dead.extend(slot.take_entry());
+            };
+            if found || producers.reserved == 0 {
+                warm(&mut producers.gate);
+                producers.shut();
+                Some(found)
+            } else {
+                None
             }
         };
         for entry in dead {

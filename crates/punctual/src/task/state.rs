@@ -423,6 +423,9 @@ impl State {
         false
     }
 
+    /// Bits of which one is set as soon as the outcome does not depend on the pool's workers any more.
+    pub(crate) const OVER: u32 = RESOLVED | REMOVED | ENDED;
+
     /// The word to sleep on, and the bit that ends the sleep.
     pub(crate) fn wait_word(&self) -> (&WaitWord, u32) {
         (&self.word, RESOLVED)

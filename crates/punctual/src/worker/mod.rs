@@ -60,19 +60,22 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             since_rest: 0,
             next_timed: 0,
             idle_since: None,
+            is_fresh: true,
         };
         let mut slot = Slot::empty();
-        worker.begin(&runner, &mut slot);
-        let departure = loop {
-            if engine.is_forked() {
-                // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
-                // with it the process.
-                return None;
-            }
-            if let Err(departure) = worker.next(&mut slot) {
-                break departure;
-            }
-            worker.run(&runner, &mut slot);
+        let departure = match worker.begin(&runner, &mut slot) {
+            Err(departure) => departure,
+            Ok(()) => loop {
+                if engine.is_forked() {
+                    // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
+                    // with it the process.
+                    return None;
+                }
+                if let Err(departure) = worker.next(&mut slot) {
+                    break departure;
+                }
+                worker.run(&runner, &mut slot);
+            },
         };
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(hook);
@@ -94,6 +97,8 @@ struct Worker<'a> {
     next_timed: u64,
     /// Since when it has no task; noted only where idle workers leave.
     idle_since: Option<Tick>,
+    /// A place in the queue is kept for it: see [`Crew::fresh`].
+    is_fresh: bool,
 }
 
 /// What a worker that lies down sees in its last look.
@@ -105,13 +110,23 @@ enum Outlook {
 }
 
 impl Worker<'_> {
-    /// The first look, and what it finds.
+    /// The first task of a worker for which a place in the queue is kept.
     #[cold]
-    fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
-        if search::first(self.engine, slot) {
-            self.run_observed(runner, slot, 0);
-            self.since_rest = 1;
+    fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Result<(), Departure> {
+        self.next_when_dry(slot)?;
+        self.run_observed(runner, slot, 0);
+        self.since_rest = 1;
+        Ok(())
+    }
+
+    /// Looks for a task once.
+    fn look(&mut self, slot: &mut Slot) -> bool {
+        if self.is_fresh {
+            let found = search::first(self.engine, slot);
+            self.is_fresh = found.is_none();
+            return found == Some(true);
         }
+        search::search(self.engine, slot)
     }
 
     /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
@@ -132,7 +147,7 @@ impl Worker<'_> {
         if self.engine.attention.has(Attention::RETRY) {
             self.shared.staff_up(false);
         }
-        self.engine.leave_if_surplus()
+        self.engine.leave_if_surplus(self.is_fresh)
     }
 
     #[inline(never)]
@@ -140,7 +155,7 @@ impl Worker<'_> {
         let engine = self.engine;
         let mut searching = None;
         loop {
-            if search::search(engine, slot) {
+            if self.look(slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
                 // there is more (step 3 of the essay).
                 self.stop_searching(searching);
@@ -180,10 +195,10 @@ impl Worker<'_> {
             self.attend()?;
         }
         if engine.state() >= State::Shutdown {
-            engine.leave_if_over()?;
+            engine.leave_if_over(self.is_fresh)?;
         }
         match self.idle_since {
-            Some(since) => engine.leave_if_idle(since),
+            Some(since) => engine.leave_if_idle(since, self.is_fresh),
             None => Ok(()),
         }
     }
@@ -316,23 +331,23 @@ impl Engine {
         })
     }
 
-    fn leave_if_over(&self) -> Result<(), Departure> {
-        self.leave_if(Departure::Closed, |producers, is_empty| {
+    fn leave_if_over(&self, is_fresh: bool) -> Result<(), Departure> {
+        self.leave_if(Departure::Closed, is_fresh, |producers, is_empty| {
             is_empty && producers.is_closed()
         })
     }
 
-    fn leave_if_surplus(&self) -> Result<(), Departure> {
-        self.leave_if(Departure::Surplus, |producers, _| {
+    fn leave_if_surplus(&self, is_fresh: bool) -> Result<(), Departure> {
+        self.leave_if(Departure::Surplus, is_fresh, |producers, _| {
             self.attention
                 .set(Attention::SURPLUS, producers.gate.has_excess_beyond_one());
             producers.gate.has_surplus()
         })
     }
 
-    fn leave_if_idle(&self, since: Tick) -> Result<(), Departure> {
+    fn leave_if_idle(&self, since: Tick, is_fresh: bool) -> Result<(), Departure> {
         let now = self.clock.tick();
-        self.leave_if(Departure::Idle, |producers, is_empty| {
+        self.leave_if(Departure::Idle, is_fresh, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
             is_over && crew.is_timed() && is_empty && !producers.has_reservations()
@@ -343,11 +358,15 @@ impl Engine {
     fn leave_if(
         &self,
         departure: Departure,
+        is_fresh: bool,
         leaves: impl FnOnce(&Producers<Crew>, bool) -> bool,
     ) -> Result<(), Departure> {
         self.room.look(|producers, is_empty| {
             if !leaves(producers, is_empty) {
                 return Ok(());
+            }
+            if is_fresh {
+                producers.gate.warm();
             }
             producers.gate.leave();
             producers.shut();

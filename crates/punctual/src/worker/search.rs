@@ -4,6 +4,7 @@
 //! express, due timers, the worker's own deque, the shared queue by level, then other workers' deques. A plain pool
 //! has the shared queue.
 
+use crate::pool::crew::Crew;
 use crate::pool::engine::Engine;
 use crate::task::record::Slot;
 
@@ -13,11 +14,9 @@ pub(super) fn search(engine: &Engine, slot: &mut Slot) -> bool {
     engine.room.pop(slot, || engine.offer_room())
 }
 
-/// As [`search`], for a worker that looks for the first time: from here on nothing is kept in the queue for it.
-pub(super) fn first(engine: &Engine, slot: &mut Slot) -> bool {
-    let found = engine.room.pop_first(slot, |crew| crew.warm());
-    if engine.room.is_waited_for() {
-        engine.offer_room();
-    }
+/// As [`search`], for a worker for which a place in the queue is kept; `None`: nothing, and it is still kept.
+pub(super) fn first(engine: &Engine, slot: &mut Slot) -> Option<bool> {
+    let found = engine.room.pop_first(slot, Crew::warm);
+    engine.serve_line();
     found
 }

@@ -7,7 +7,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::pool::crew::{GoesOn, WaitNote};
+pub(crate) use crate::pool::crew::Awaits;
+use crate::pool::crew::{GoesOn, Stuck, WaitNote};
 use crate::pool::engine::{Attention, Engine};
 use crate::sync::Arc;
 use crate::sync::wait::WordRef;
@@ -73,24 +74,32 @@ fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
     home.downcast::<Engine>().ok()
 }
 
-/// The calling worker is lent: while this lives, the pool may have another thread instead.
+/// A worker's sleep: what ends it early, and while this lives the pool may have another thread instead.
 pub(crate) struct Lent {
     engine: Arc<Engine>,
     note: Option<usize>,
 }
 
-/// Nobody could ever end the wait.
-#[derive(Debug)]
-pub(crate) struct Stuck;
+/// What a sleep waits for.
+pub(crate) struct Sleep<'a, 'w> {
+    /// The pool whose tasks are awaited.
+    pub(crate) home: *const HomeRef,
+    pub(crate) awaits: Awaits,
+    pub(crate) wait: &'a Wait<'w>,
+    /// Bits of the word that say that the wait is as good as over, beside those of the wait itself.
+    pub(crate) over: u32,
+    /// Fired by whoever finds out that nobody could ever end the wait; `None` if it must be waited all the same.
+    pub(crate) alarm: Option<Token>,
+}
 
-/// Announces that the calling thread is about to sleep, for this task or (`None`) for one of several of the pool with
-/// this home. `Ok(None)`: it is no worker, and nobody cares. The answer must be dropped before what `wait` borrows.
-pub(crate) fn lend(
-    here: Here<'_>,
-    home: *const HomeRef,
-    target: Option<&Header>,
-    wait: &Wait<'_>,
-) -> Result<Option<Lent>, Stuck> {
+/// Whether the calling thread is a worker whose sleep others may depend on: it then needs an alarm of its own.
+pub(crate) fn is_worker(here: Here<'_>) -> bool {
+    here.is_in_task() && here.host().is_some()
+}
+
+/// Announces that the calling thread is about to sleep. `Ok(None)`: it is no worker, and nobody cares. The answer must be
+/// dropped before what the wait borrows.
+pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>, Stuck> {
     let Some(host) = here.host().filter(|_| here.is_in_task()) else {
         return Ok(None);
     };
@@ -98,40 +107,48 @@ pub(crate) fn lend(
         return Ok(None);
     };
     // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
-    let is_noted = std::ptr::eq(home, host.home) && wait.deadline.is_none();
-    let number = std::ptr::from_ref(wait).addr();
+    let is_noted = std::ptr::eq(sleep.home, host.home) && sleep.wait.deadline.is_none();
+    let number = std::ptr::from_ref(sleep.wait).addr();
+    let must_wait = sleep.alarm.is_none();
     let note = is_noted.then(|| WaitNote {
         number,
         running: here.blocks(),
-        target: target.map_or(0, |block| std::ptr::from_ref(block).addr()),
-        goes_on: goes_on(wait),
+        goes_on: goes_on(sleep.wait, sleep.over),
+        awaits: sleep.awaits,
+        alarm: sleep.alarm,
     });
-    let note_number = note.as_ref().map(|note| note.number);
-    if !engine.block(note) {
-        return Err(Stuck);
-    }
+    let alarm = engine.block(note)?;
     let lent = Lent {
         engine,
-        note: note_number,
+        note: is_noted.then_some(number),
     };
+    if let Some(alarm) = alarm {
+        alarm.cancel();
+    }
     // The answer depends on it, so a start is tried whatever happened to the last one.
     lent.engine.staff_up(true);
     // And for those in line there is a hand more.
     lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
-    if lent.note.is_some() && lent.engine.is_stuck() {
-        return Err(Stuck);
+    if is_noted && let Some(alarm) = lent.engine.stuck_wait() {
+        if !must_wait {
+            return Err(Stuck);
+        }
+        if let Some(alarm) = alarm {
+            alarm.cancel();
+        }
     }
     Ok(Some(lent))
 }
 
-fn goes_on(wait: &Wait<'_>) -> GoesOn {
+fn goes_on(wait: &Wait<'_>, over: u32) -> GoesOn {
     // SAFETY: notes are read under the producers' lock, and `Lent`, which the caller drops before what the wait borrows,
     // takes its own out under that lock.
     let word = unsafe { WordRef::new(wait.word) };
     let (mask, expected, interrupt) = (wait.mask, wait.expected, wait.interrupt.cloned());
     GoesOn(Box::new(move || {
-        word.load() & mask == expected && !interrupt.as_ref().is_some_and(Token::is_cancelled)
+        let seen = word.load();
+        seen & mask == expected && seen & over == 0 && !interrupt.as_ref().is_some_and(Token::is_cancelled)
     }))
 }
 
@@ -142,7 +159,7 @@ impl Drop for Lent {
 }
 
 impl Engine {
-    fn block(&self, note: Option<WaitNote>) -> bool {
+    fn block(&self, note: Option<WaitNote>) -> Result<Option<Token>, Stuck> {
         self.room.look(|producers, _| {
             producers.shut();
             producers.gate.block(note)
@@ -163,8 +180,8 @@ impl Engine {
         }
     }
 
-    fn is_stuck(&self) -> bool {
-        self.room.look(|producers, _| producers.gate.is_stuck())
+    fn stuck_wait(&self) -> Option<Option<Token>> {
+        self.room.look(|producers, _| producers.gate.stuck_wait())
     }
 
     /// Runs a task that was not accepted on the thread that brought it.
