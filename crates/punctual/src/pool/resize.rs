@@ -263,7 +263,7 @@ impl Engine {
     /// Starts the thread of a worker that was hired. False: the system refused, and the crew has been told.
     pub(super) fn start_hired(self: &Arc<Self>) -> bool {
         let started = self.start_worker();
-        {
+        let has_surplus = {
             let mut producers = self.room.producers();
             producers.shut();
             if started {
@@ -273,9 +273,13 @@ impl Engine {
                 let _ = self.run_state.leave();
             }
             self.attention.set(Attention::RETRY, !started);
-            // The pool may have been made smaller meanwhile; a worker looks at this before it sleeps.
-            self.attention
-                .set(Attention::SURPLUS, producers.gate.has_surplus());
+            let has_surplus = producers.gate.has_surplus();
+            self.attention.set(Attention::SURPLUS, has_surplus);
+            has_surplus
+        };
+        if has_surplus {
+            // The pool was made smaller meanwhile, and all may be asleep already.
+            self.idle.notify();
         }
         if !started {
             self.try_terminate();
