@@ -105,7 +105,7 @@ impl Scenario {
 
     /// Whether the bar judges it; these always get the full number of rounds.
     pub(crate) fn is_gated(self) -> bool {
-        !matches!(self, Scenario::D | Scenario::F)
+        self != Scenario::D
     }
 
     /// All who take part, ours first.
@@ -115,7 +115,10 @@ impl Scenario {
 
     fn takes(self, peer: Peer) -> bool {
         match self {
-            Scenario::F => matches!(peer, Peer::Crossbeam | Peer::JFixedLbq | Peer::JFixedAbq),
+            Scenario::F => matches!(
+                peer,
+                Peer::Ours | Peer::OursAgain | Peer::Crossbeam | Peer::JFixedLbq | Peer::JFixedAbq
+            ),
             Scenario::A | Scenario::A2 => true,
             _ => peer != Peer::OursBounded,
         }
@@ -127,7 +130,6 @@ impl Scenario {
             Scenario::D => {
                 Some("ours is the plain queue here: no work stealing yet, so the bar does not judge it")
             }
-            Scenario::F => Some("ours is not measured: it has no caller-runs policy yet"),
             _ => None,
         }
     }
@@ -316,6 +318,7 @@ impl Peer {
             (Peer::OursBounded, _) => "bounded with room",
             // Until there is a queue for forking, the row must not pass for one.
             (_, Scenario::D) => "plain queue",
+            (_, Scenario::F) => "bounded(1024)",
             _ => "unbounded",
         }
     }

@@ -1,6 +1,6 @@
 //! Rows as JSON: `{"rows":[{"scenario","metric","unit","peer","ours","theirs","ratio","spread"}]}`. `metric` begins
 //! with the queue ours had, `ratio` above 1 means that ours is better, `spread` is `[min,max]` of the ratios of the
-//! single rounds; `null` where ours was not measured. Not here: reading JSON.
+//! single rounds; `null` where ours failed. Not here: reading JSON.
 
 use std::fmt::Write;
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{
         catalog::{Peer, Scenario},
-        samples::filled,
+        samples::{Samples, filled},
     };
 
     #[test]
@@ -97,8 +97,9 @@ mod tests {
     #[test]
     fn nothing_measured_is_an_empty_list_and_no_ours_is_null() {
         assert_eq!(document(&[]), r#"{"rows":[]}"#);
-        let rows = filled(Scenario::F, |_| 600.0).rows(Scenario::F);
-        let text = document(&rows);
+        let mut samples = Samples::default();
+        samples.add(Scenario::F, Peer::Crossbeam, 0, Ok(vec![Some(600.0), None]));
+        let text = document(&samples.rows(Scenario::F));
         assert!(
             text.contains(r#""ours":null,"theirs":600.0000,"ratio":null,"spread":null"#),
             "{text}"

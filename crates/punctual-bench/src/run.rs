@@ -102,13 +102,14 @@ mod tests {
         let spawner = Spawner::new(None);
         let peers = taking_part(Scenario::A, &options, &spawner);
         assert_eq!(peers, [Peer::Ours, Peer::OursBounded, Peer::Rayon]);
-        assert_eq!(taking_part(Scenario::F, &options, &spawner), []);
+        assert_eq!(taking_part(Scenario::F, &options, &spawner), [Peer::Ours]);
     }
 
     #[test]
     fn only_scenarios_with_a_bar_get_all_rounds() {
         assert_eq!(rounds_of(Scenario::A, 6), 6);
         assert_eq!(rounds_of(Scenario::D, 7), 4);
-        assert_eq!(rounds_of(Scenario::F, 1), 1);
+        assert_eq!(rounds_of(Scenario::D, 1), 1);
+        assert_eq!(rounds_of(Scenario::F, 7), 7);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) metric: Metric,
     pub(crate) config: &'static str,
     pub(crate) peer: Peer,
-    /// `None` where ours does not take part.
+    /// `None` where ours failed.
     pub(crate) ours: Option<f64>,
     pub(crate) theirs: f64,
     pub(crate) ratio: Option<f64>,
@@ -137,21 +137,13 @@ impl Samples {
     /// All comparisons of a scenario: by metric, by configuration of ours, best rival first.
     pub(crate) fn rows(&self, scenario: Scenario) -> Vec<Row> {
         let peers = scenario.peers();
-        let mut ours: Vec<Option<Peer>> = peers
-            .iter()
-            .copied()
-            .filter(|peer| peer.kind() == Kind::Ours)
-            .map(Some)
-            .collect();
-        if ours.is_empty() {
-            ours.push(None);
-        }
+        let is_ours = |peer: &&Peer| peer.kind() == Kind::Ours;
         let mut rows = Vec::new();
         for metric in self.metrics(scenario) {
-            for ours in &ours {
+            for ours in peers.iter().filter(is_ours) {
                 let rivals = peers.iter().filter(|peer| peer.kind() != Kind::Ours);
                 // The control is ours unbounded; against the other configuration it would show more than noise.
-                let rivals = rivals.filter(|peer| peer.kind() != Kind::Control || *ours == Some(Peer::Ours));
+                let rivals = rivals.filter(|peer| peer.kind() != Kind::Control || *ours == Peer::Ours);
                 let mut block: Vec<Row> = rivals
                     .filter_map(|rival| self.row(scenario, metric, *ours, *rival))
                     .collect();
@@ -162,14 +154,14 @@ impl Samples {
         rows
     }
 
-    fn row(&self, scenario: Scenario, metric: Metric, ours: Option<Peer>, rival: Peer) -> Option<Row> {
+    fn row(&self, scenario: Scenario, metric: Metric, ours: Peer, rival: Peer) -> Option<Row> {
         let theirs = self.median(scenario, rival, metric.name)?;
-        let our_median = ours.and_then(|ours| self.median(scenario, ours, metric.name));
-        let our_rounds = ours.map_or(&[][..], |ours| self.rounds(scenario, ours, metric.name));
+        let our_median = self.median(scenario, ours, metric.name);
+        let our_rounds = self.rounds(scenario, ours, metric.name);
         Some(Row {
             scenario,
             metric,
-            config: ours.map_or("not measured", |ours| ours.config(scenario)),
+            config: ours.config(scenario),
             peer: rival,
             ours: our_median,
             theirs,
@@ -238,8 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_without_ours_still_shows_the_rivals() {
-        let rows = filled(Scenario::F, |_| 600.0).rows(Scenario::F);
+    fn when_ours_failed_the_rivals_are_still_shown() {
+        let mut samples = Samples::default();
+        samples.add(Scenario::F, Peer::Ours, 0, Err("died".to_owned()));
+        samples.add(Scenario::F, Peer::Crossbeam, 0, Ok(vec![Some(600.0), None]));
+        let rows = samples.rows(Scenario::F);
         assert!(!rows.is_empty());
         assert!(
             rows.iter()

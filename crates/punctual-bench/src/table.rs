@@ -196,8 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_say_what_is_missing() {
-        assert!(scenario(&Samples::default(), Scenario::F).contains("ours is not measured"));
+    fn a_note_says_what_is_missing() {
         assert!(scenario(&Samples::default(), Scenario::D).contains("plain queue"));
     }
 }

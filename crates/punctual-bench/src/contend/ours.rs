@@ -1,18 +1,27 @@
 //! Punctual as a [`Contender`]. Not here: which scenario takes which queue, see the catalogue.
 
-use punctual::{Pool, Queue, TaskHandle};
+use punctual::{Pool, Queue, Reject, TaskHandle};
 
-use super::{Contender, WORKERS};
+use super::{CallerRuns, Contender, WORKERS};
 
-/// A fixed pool with the queue under test.
+/// A fixed pool with the queue and the policy under test.
 pub(crate) struct Ours(Pool);
 
 impl Ours {
     pub(crate) fn open(queue: Queue) -> Self {
+        Self::with(queue, Reject::Abort)
+    }
+
+    pub(crate) fn caller_runs(capacity: usize) -> Self {
+        Self::with(Queue::bounded(capacity), Reject::CallerRuns)
+    }
+
+    fn with(queue: Queue, reject: Reject) -> Self {
         let pool = Pool::builder("bench")
             .core_threads(WORKERS)
             .max_threads(WORKERS)
             .queue(queue)
+            .on_full(reject)
             .build();
         Ours(pool.expect("a fixed pool of two threads is a valid configuration"))
     }
@@ -37,5 +46,13 @@ impl Contender for Ours {
         handle
             .join()
             .expect("no task of the bench panics or is cancelled")
+    }
+}
+
+impl CallerRuns for Ours {
+    fn execute_or_run<F: FnOnce() + Send + 'static>(&self, task: F) {
+        self.0
+            .execute(task)
+            .expect("the pool is open, and its policy refuses nothing");
     }
 }

@@ -32,6 +32,7 @@ const OVERLOADED: usize = 1024;
 pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figures, String> {
     if scenario == Scenario::F {
         return match peer {
+            Peer::Ours | Peer::OursAgain => Ok(overload(Ours::caller_runs(OVERLOADED), sizes)),
             Peer::Crossbeam => Ok(overload(Crossbeam::bounded(OVERLOADED), sizes)),
             _ => Err(format!("{} has no caller-runs form in scenario F", peer.name())),
         };

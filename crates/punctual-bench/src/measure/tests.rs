@@ -72,11 +72,17 @@ fn a_window_smaller_than_the_work_is_kept_moving() {
 }
 
 #[test]
+fn an_overloaded_pool_runs_everything_once() {
+    // More than the queue holds, so that the caller runs some.
+    assert_measures(Scenario::F, Peer::Ours, Sizes::new(5_000, 2));
+}
+
+#[test]
 fn what_does_not_go_together_is_said() {
     assert!(
-        run(Scenario::F, Peer::Ours, Sizes::new(1, 1))
+        run(Scenario::F, Peer::Rayon, Sizes::new(1, 1))
             .unwrap_err()
-            .contains("ours")
+            .contains("rayon")
     );
     assert!(
         run(Scenario::A, Peer::JFjp, Sizes::new(1, 1))
