@@ -1,22 +1,16 @@
-//! Bounded means bounded: a full pool refuses, says why, and gives the closure back.
+//! `Reject::Abort`, the default: a full pool refuses, says why, and gives the closure back.
 
-use punctual::{Pool, Queue, Reason};
-use std::sync::mpsc::channel;
+use punctual::{Pool, Queue, Reason, Reject};
+use punctual_examples::keep_busy;
+use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let pool = Pool::builder("small")
         .core_threads(1)
         .queue(Queue::bounded(2))
+        .on_full(Reject::Abort)
         .build()?;
-
-    // Keep the only worker busy, then fill both places.
-    let (open, gate) = channel::<()>();
-    let (tell, told) = channel();
-    pool.execute(move || {
-        tell.send(()).expect("main waits for this");
-        gate.recv().ok();
-    })?;
-    told.recv()?;
+    let busy = keep_busy(&pool, 1)?;
     pool.execute(|| ())?;
     pool.execute(|| ())?;
 
@@ -35,8 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 
     // Nothing is lost: the closure, and the order inside it, are ours again. Run it here, keep it, or try later.
     let task = refused.into_task();
-    drop(open);
-    assert!(pool.wait_idle(std::time::Duration::from_secs(60)));
+    drop(busy);
+    assert!(pool.wait_idle(Duration::from_secs(60)));
     assert_eq!(pool.submit(task)?.join()?, 10);
     assert_eq!(pool.stats().rejected.full, 1);
     Ok(())
