@@ -13,6 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .on_full(Reject::Block(LONG))
         .build()?;
 
+    // The worker is there (until it is, the queue holds one task more for it).
+    pool.submit(|| ())?.join()?;
+
     // A producer that is faster than the pool: it is held back, and nothing is refused.
     let mut sum = 0;
     let mut rows = Vec::new();

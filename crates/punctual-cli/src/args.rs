@@ -26,7 +26,8 @@ examples:
 
 usage: punctual [tour]
 
-  tour             a pool works off a mixed batch: results, a panic, cancels, a full queue, virtual time, a close
+  tour             pools work off a mixed batch: results, borrowing tasks, joins inside tasks, growth, a panic, cancels,
+                   a full queue, virtual time, a close
   -h, --help       this text
   -V, --version    the version
 ";

@@ -2,8 +2,9 @@
 //!
 //! In: a place to write. Out: measured facts; an error as soon as one of them is not as promised. Every figure is
 //! taken here and now on the machine it runs on; nothing is remembered from elsewhere. [`work`] is what goes well,
-//! [`trouble`] what does not.
+//! [`shape`] how a pool follows the work, [`trouble`] what does not go well.
 
+mod shape;
 mod trouble;
 mod work;
 
@@ -46,9 +47,13 @@ pub(crate) fn run(out: &mut impl Write) -> Done {
     work::fire_and_forget(out, &pool)?;
     work::results(out, &pool)?;
     work::ping(out, &pool)?;
+    shape::scope(out, &pool)?;
+    shape::join_inside(out)?;
+    shape::growth(out)?;
     trouble::panics(out, &pool, &failures)?;
     trouble::cancel(out, &pool)?;
     trouble::full_queue(out)?;
+    shape::caller_runs(out)?;
     virtual_time(out)?;
     close(out, &pool)
 }
