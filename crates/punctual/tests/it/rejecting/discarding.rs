@@ -1,0 +1,357 @@
+//! What is thrown away: the newcomer (`Discard`) or the oldest (`DiscardOldest`). No handle hangs either way.
+
+use super::{counting, fill, full, small};
+use crate::support::{
+    Dropped, LONG, assert_all_settled, assert_books_balance, block_on, hold, in_time, poll_once,
+};
+use punctual::{Pool, Queue, Reject, Status};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+fn counter() -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(0))
+}
+
+/// Name or number, and outcome, of every task the after hook was told of.
+type Told = Arc<Mutex<Vec<(Option<String>, String)>>>;
+
+/// As [`full`], with a hook that writes every end down, and one that counts the starts.
+fn watched(reject: Reject) -> (super::Full, Told, Arc<AtomicUsize>) {
+    let (told, starts) = (Told::default(), counter());
+    let (notes, begun) = (told.clone(), starts.clone());
+    let pool = small(reject)
+        .before_task(move |_| _ = begun.fetch_add(1, SeqCst))
+        .after_task(move |task, outcome| {
+            let name = task.name.map(str::to_owned);
+            notes.lock().unwrap().push((name, format!("{outcome:?}")));
+        })
+        .build()
+        .unwrap();
+    (fill(pool), told, starts)
+}
+
+#[test]
+fn rej_04_a_discarded_task_never_runs_and_its_handle_says_so() {
+    let full = full(Reject::Discard);
+    let (runs, drops) = (counter(), counter());
+    let (job, kept) = (counting(&runs), Dropped(drops.clone()));
+    let task = full
+        .pool
+        .submit(move || {
+            job();
+            drop(kept);
+        })
+        .expect("no error");
+    assert_eq!(drops.load(SeqCst), 1, "its closure is gone");
+    assert!(task.is_finished());
+    assert_eq!(task.task_ref().status(), Status::Rejected);
+    let error = task.join().unwrap_err();
+    assert!(error.is_rejected() && !error.is_evicted() && !error.is_cancelled());
+    drop(full.held);
+    assert_eq!(
+        full.queued.join().unwrap(),
+        "queued",
+        "the others are not touched"
+    );
+    assert!(full.pool.wait_idle(LONG));
+    assert_eq!(runs.load(SeqCst), 0);
+}
+
+#[test]
+fn rej_04_whoever_waits_for_a_discarded_task_gets_an_answer() {
+    // The JDK's waiter hangs here.
+    in_time(|| {
+        let full = full(Reject::Discard);
+        let task = full.pool.submit(|| 1).unwrap();
+        task.wait();
+        assert!(block_on(task).unwrap_err().is_rejected());
+        let named = full.pool.task(|| 1).name("named").submit().unwrap();
+        assert_eq!(named.task_ref().name(), Some("named"));
+        assert!(named.join().unwrap_err().is_rejected());
+        let mut group = full.pool.group();
+        group.submit(|| 1).unwrap();
+        let (_, outcome) = group.next().expect("one task");
+        assert!(outcome.unwrap_err().is_rejected());
+        assert!(group.next().is_none());
+    });
+}
+
+#[test]
+fn rej_04_discarded_tasks_are_counted_and_not_accepted() {
+    let (full, told, _) = watched(Reject::Discard);
+    let (runs, drops) = (counter(), counter());
+    let (job, kept) = (counting(&runs), Dropped(drops.clone()));
+    full.pool
+        .execute(move || {
+            job();
+            drop(kept);
+        })
+        .expect("`execute` says nothing");
+    assert_eq!(drops.load(SeqCst), 1, "its closure is gone");
+    drop(full.pool.submit(counting(&runs)).unwrap());
+    full.pool.task(counting(&runs)).name("named").execute().unwrap();
+    let jobs: Vec<_> = (0..5).map(|_| counting(&runs)).collect();
+    assert_eq!(full.pool.execute_all(jobs).unwrap(), 5, "how many there were");
+
+    let stats = full.pool.stats();
+    assert_eq!(stats.rejected.discarded, 8);
+    assert_eq!((stats.rejected.full, stats.submitted, stats.evicted), (0, 2, 0));
+    assert_books_balance(&stats);
+    assert!(
+        told.lock().unwrap().is_empty(),
+        "never accepted, so no end is told"
+    );
+    drop(full.held);
+    assert!(full.pool.wait_idle(LONG));
+    assert_eq!(runs.load(SeqCst), 0);
+    assert_all_settled(&full.pool.stats());
+}
+
+#[test]
+fn rej_06_the_oldest_goes_and_the_newest_runs() {
+    let full = full(Reject::DiscardOldest);
+    let oldest = full.queued;
+    let looked_at = oldest.task_ref();
+    let newest = full.pool.submit(|| "newest").unwrap();
+    assert_eq!(looked_at.status(), Status::Evicted);
+    let error = oldest.join().unwrap_err();
+    assert!(error.is_evicted() && error.is_rejected() && !error.is_cancelled());
+    let stats = full.pool.stats();
+    assert_eq!((stats.submitted, stats.evicted, stats.queued), (3, 1, 1));
+    assert_eq!(
+        (stats.rejected.full, stats.rejected.discarded),
+        (0, 0),
+        "it had been accepted"
+    );
+    assert_books_balance(&stats);
+    drop(full.held);
+    assert_eq!(newest.join().unwrap(), "newest");
+    assert!(full.pool.wait_idle(LONG));
+    assert_eq!(full.pool.stats().finished, 2);
+    assert_all_settled(&full.pool.stats());
+}
+
+#[test]
+fn rej_06_the_after_hook_is_told_once_that_a_task_was_evicted() {
+    let (full, told, starts) = watched(Reject::DiscardOldest);
+    drop(full.pool.task(|| ()).name("second").submit().unwrap());
+    full.pool.task(|| ()).name("third").execute().unwrap();
+    full.pool.execute(|| ()).unwrap();
+    full.pool.submit(|| "last").map(drop).unwrap();
+    let evicted = |name: Option<&str>| (name.map(str::to_owned), "Evicted".to_owned());
+    assert_eq!(
+        *told.lock().unwrap(),
+        [
+            evicted(None),
+            evicted(Some("second")),
+            evicted(Some("third")),
+            evicted(None)
+        ],
+        "with a handle, with a dropped one, without one"
+    );
+    drop(full.held);
+    assert!(full.pool.wait_idle(LONG));
+    assert_eq!(starts.load(SeqCst), 2, "the held one and the last one");
+    assert_eq!(told.lock().unwrap().len(), 6);
+    assert!(full.queued.join().unwrap_err().is_evicted());
+}
+
+#[test]
+fn rej_06_the_closure_of_an_evicted_task_is_gone_when_the_submission_returns() {
+    let pool = small(Reject::DiscardOldest).build().unwrap();
+    let held = hold(&pool);
+    let drops = counter();
+    let keeping = || {
+        let kept = Dropped(drops.clone());
+        move || drop(kept)
+    };
+    pool.execute(keeping()).unwrap();
+    let second = pool.submit(keeping()).unwrap();
+    assert_eq!(drops.load(SeqCst), 1);
+    pool.execute(|| ()).unwrap();
+    assert_eq!(drops.load(SeqCst), 2);
+    assert!(second.join().unwrap_err().is_evicted());
+    drop(held);
+}
+
+#[test]
+fn rej_06_those_who_are_not_the_oldest_keep_their_order() {
+    let pool = Pool::builder("three")
+        .core_threads(1)
+        .queue(Queue::bounded(3))
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .unwrap();
+    let held = hold(&pool);
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let note = |n: usize| {
+        let ran = ran.clone();
+        move || ran.lock().unwrap().push(n)
+    };
+    for n in 0..4 {
+        pool.execute(note(n)).unwrap();
+    }
+    drop(pool.submit(note(4)).unwrap());
+    assert_eq!(pool.execute_all((5..7).map(note)).unwrap(), 2);
+    let stats = pool.stats();
+    assert_eq!((stats.evicted, stats.queued), (4, 3));
+    drop(held);
+    assert!(pool.wait_idle(LONG));
+    assert_eq!(*ran.lock().unwrap(), [4, 5, 6]);
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
+fn rej_06_a_cancelled_task_is_not_evicted_in_place_of_a_waiting_one() {
+    let pool = Pool::builder("two")
+        .core_threads(1)
+        .queue(Queue::bounded(2))
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .unwrap();
+    let held = hold(&pool);
+    let gone = pool.submit(|| ()).unwrap();
+    let oldest = pool.submit(|| ()).unwrap();
+    let _ = gone.cancel();
+    let fits = pool.submit(|| ()).unwrap();
+    assert_eq!(pool.stats().evicted, 0, "a place was free");
+    let newest = pool.submit(|| ()).unwrap();
+    assert!(oldest.join().unwrap_err().is_evicted());
+    assert!(gone.join().unwrap_err().is_cancelled());
+    let stats = pool.stats();
+    assert_eq!((stats.evicted, stats.cancelled, stats.queued), (1, 1, 2));
+    assert_books_balance(&stats);
+    drop(held);
+    fits.join().unwrap();
+    newest.join().unwrap();
+}
+
+#[test]
+fn rej_06_waiters_of_an_evicted_task_are_woken() {
+    in_time(|| {
+        let full = full(Reject::DiscardOldest);
+        let mut awaited = full.queued;
+        let (waker, calls) = super::line::counting_waker();
+        assert!(poll_once(&mut awaited, &waker).is_pending());
+        let joined = full.pool.submit(|| ()).unwrap();
+        assert_eq!(calls.load(SeqCst), 1);
+        let Poll::Ready(Err(error)) = poll_once(&mut awaited, Waker::noop()) else {
+            panic!("it has an outcome");
+        };
+        assert!(error.is_evicted());
+        let joiner = std::thread::spawn(move || joined.join());
+        full.pool.execute(|| ()).unwrap();
+        assert!(joiner.join().unwrap().unwrap_err().is_evicted());
+    });
+}
+
+#[test]
+fn rej_06_a_pool_that_hands_over_has_nothing_to_evict_and_aborts() {
+    let pool = Pool::builder("handoff")
+        .core_threads(1)
+        .queue(Queue::handoff())
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .unwrap();
+    let held = hold(&pool);
+    let runs = counter();
+    assert!(pool.submit(counting(&runs)).unwrap_err().is_full());
+    assert!(pool.execute(counting(&runs)).unwrap_err().is_full());
+    let stats = pool.stats();
+    assert_eq!((stats.evicted, stats.rejected.full), (0, 2));
+    assert_books_balance(&stats);
+    drop(held);
+    assert!(pool.wait_idle(LONG));
+    assert_eq!(runs.load(SeqCst), 0);
+}
+
+#[test]
+fn rej_06_after_shutdown_the_task_comes_back_and_nobody_is_evicted() {
+    let full = full(Reject::DiscardOldest);
+    full.pool.shutdown();
+    let runs = counter();
+    assert!(full.pool.submit(counting(&runs)).unwrap_err().is_shutdown());
+    assert!(full.pool.execute(counting(&runs)).unwrap_err().is_shutdown());
+    assert_eq!(full.pool.stats().evicted, 0);
+    drop(full.held);
+    assert_eq!(full.queued.join().unwrap(), "queued");
+    assert!(full.pool.await_termination(LONG));
+    assert_all_settled(&full.pool.stats());
+}
+
+#[test]
+fn rej_06_no_task_is_evicted_for_nobody_while_others_stand_in_line() {
+    let pool = Pool::builder("line")
+        .core_threads(1)
+        .queue(Queue::bounded(3))
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .unwrap();
+    let held = hold(&pool);
+    let queued: Vec<_> = (0..3).map(|n| pool.submit(move || n).unwrap()).collect();
+    let mut in_line = Box::pin(pool.submit_async(|| 3));
+    assert!(poll_once(&mut in_line, Waker::noop()).is_pending());
+
+    let mut let_in = u64::from(pool.execute(|| ()).is_ok());
+    let_in += u64::from(poll_once(&mut in_line, Waker::noop()).is_ready());
+    let stats = pool.stats();
+    assert!(
+        stats.evicted <= let_in,
+        "{} thrown out for {let_in} that came in",
+        stats.evicted
+    );
+    assert_books_balance(&stats);
+    drop(held);
+    assert!(pool.wait_idle(LONG));
+    for task in queued {
+        drop(task.join());
+    }
+}
+
+#[test]
+fn rej_06_submitters_that_evict_each_other_lose_no_handle() {
+    const THREADS: usize = 4;
+    const TASKS: usize = 500;
+    let pool = Pool::builder("crowd")
+        .core_threads(2)
+        .queue(Queue::bounded(3))
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .unwrap();
+    let submitters: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let pool = pool.clone();
+            std::thread::spawn(move || {
+                let tasks: Vec<_> = (0..TASKS).map(|n| pool.submit(move || n)).collect();
+                let mut ends = [0_u64; 3];
+                for (n, task) in tasks.into_iter().enumerate() {
+                    match task.map(punctual::TaskHandle::join) {
+                        Ok(Ok(value)) => {
+                            assert_eq!(value, n);
+                            ends[0] += 1;
+                        }
+                        Ok(Err(error)) => {
+                            assert!(error.is_evicted(), "{error}");
+                            ends[1] += 1;
+                        }
+                        Err(_) => ends[2] += 1,
+                    }
+                }
+                ends
+            })
+        })
+        .collect();
+    let mut ends = [0; 3];
+    for submitter in submitters {
+        for (sum, n) in ends.iter_mut().zip(submitter.join().unwrap()) {
+            *sum += n;
+        }
+    }
+    assert!(pool.wait_idle(LONG));
+    let stats = pool.stats();
+    assert_eq!(ends, [stats.finished, stats.evicted, stats.rejected.full]);
+    assert_eq!(ends.iter().sum::<u64>(), (THREADS * TASKS) as u64);
+    assert_all_settled(&stats);
+}
