@@ -1,10 +1,11 @@
 //! What is thrown away: the newcomer (`Discard`) or the oldest (`DiscardOldest`). No handle hangs either way.
 
 use super::{counting, fill, full, small};
+use crate::life::settle;
 use crate::support::{
     Dropped, LONG, assert_all_settled, assert_books_balance, block_on, hold, in_time, poll_once,
 };
-use punctual::{Pool, Queue, Reject, Status};
+use punctual::{Clock, ManualClock, Pool, Queue, Reject, Status};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
@@ -17,11 +18,13 @@ fn counter() -> Arc<AtomicUsize> {
 /// Name or number, and outcome, of every task the after hook was told of.
 type Told = Arc<Mutex<Vec<(Option<String>, String)>>>;
 
-/// As [`full`], with a hook that writes every end down, and one that counts the starts.
-fn watched(reject: Reject) -> (super::Full, Told, Arc<AtomicUsize>) {
+/// As [`full`], with a hook that writes every end down, and one that counts the starts. (On a manual clock: `wait_idle` does
+/// not wait for the after hook.)
+fn watched(clock: &ManualClock, reject: Reject) -> (super::Full, Told, Arc<AtomicUsize>) {
     let (told, starts) = (Told::default(), counter());
     let (notes, begun) = (told.clone(), starts.clone());
     let pool = small(reject)
+        .clock(clock)
         .before_task(move |_| _ = begun.fetch_add(1, SeqCst))
         .after_task(move |task, outcome| {
             let name = task.name.map(str::to_owned);
@@ -80,7 +83,8 @@ fn rej_04_whoever_waits_for_a_discarded_task_gets_an_answer() {
 
 #[test]
 fn rej_04_discarded_tasks_are_counted_and_not_accepted() {
-    let (full, told, _) = watched(Reject::Discard);
+    let clock = Clock::manual();
+    let (full, told, _) = watched(&clock, Reject::Discard);
     let (runs, drops) = (counter(), counter());
     let (job, kept) = (counting(&runs), Dropped(drops.clone()));
     full.pool
@@ -135,7 +139,8 @@ fn rej_06_the_oldest_goes_and_the_newest_runs() {
 
 #[test]
 fn rej_06_the_after_hook_is_told_once_that_a_task_was_evicted() {
-    let (full, told, starts) = watched(Reject::DiscardOldest);
+    let clock = Clock::manual();
+    let (full, told, starts) = watched(&clock, Reject::DiscardOldest);
     drop(full.pool.task(|| ()).name("second").submit().unwrap());
     full.pool.task(|| ()).name("third").execute().unwrap();
     full.pool.execute(|| ()).unwrap();
@@ -152,7 +157,7 @@ fn rej_06_the_after_hook_is_told_once_that_a_task_was_evicted() {
         "with a handle, with a dropped one, without one"
     );
     drop(full.held);
-    assert!(full.pool.wait_idle(LONG));
+    settle(&clock);
     assert_eq!(starts.load(SeqCst), 2, "the held one and the last one");
     assert_eq!(told.lock().unwrap().len(), 6);
     assert!(full.queued.join().unwrap_err().is_evicted());
