@@ -288,31 +288,33 @@ fn rej_06_after_shutdown_the_task_comes_back_and_nobody_is_evicted() {
 
 #[test]
 fn rej_06_no_task_is_evicted_for_nobody_while_others_stand_in_line() {
-    let pool = Pool::builder("line")
-        .core_threads(1)
-        .queue(Queue::bounded(3))
-        .on_full(Reject::DiscardOldest)
-        .build()
-        .unwrap();
-    let held = hold(&pool);
-    let queued: Vec<_> = (0..3).map(|n| pool.submit(move || n).unwrap()).collect();
-    let mut in_line = Box::pin(pool.submit_async(|| 3));
-    assert!(poll_once(&mut in_line, Waker::noop()).is_pending());
+    in_time(|| {
+        let pool = Pool::builder("line")
+            .core_threads(1)
+            .queue(Queue::bounded(3))
+            .on_full(Reject::DiscardOldest)
+            .build()
+            .unwrap();
+        let held = hold(&pool);
+        let queued: Vec<_> = (0..3).map(|n| pool.submit(move || n).unwrap()).collect();
+        let mut in_line = Box::pin(pool.submit_async(|| 3));
+        assert!(poll_once(&mut in_line, Waker::noop()).is_pending());
 
-    let mut let_in = u64::from(pool.execute(|| ()).is_ok());
-    let_in += u64::from(poll_once(&mut in_line, Waker::noop()).is_ready());
-    let stats = pool.stats();
-    assert!(
-        stats.evicted <= let_in,
-        "{} thrown out for {let_in} that came in",
-        stats.evicted
-    );
-    assert_books_balance(&stats);
-    drop(held);
-    assert!(pool.wait_idle(LONG));
-    for task in queued {
-        drop(task.join());
-    }
+        let mut let_in = u64::from(pool.execute(|| ()).is_ok());
+        let_in += u64::from(poll_once(&mut in_line, Waker::noop()).is_ready());
+        let stats = pool.stats();
+        assert!(
+            stats.evicted <= let_in,
+            "{} thrown out for {let_in} that came in",
+            stats.evicted
+        );
+        assert_books_balance(&stats);
+        drop(held);
+        assert!(pool.wait_idle(LONG));
+        for task in queued {
+            drop(task.join());
+        }
+    });
 }
 
 #[test]
