@@ -318,6 +318,24 @@ fn rej_06_no_task_is_evicted_for_nobody_while_others_stand_in_line() {
 }
 
 #[test]
+fn rej_06_a_place_that_is_promised_cannot_be_taken_by_evicting() {
+    in_time(|| {
+        let full = full(Reject::DiscardOldest);
+        let mut promised = Box::pin(full.pool.submit_async(|| 5));
+        assert!(poll_once(&mut promised, Waker::noop()).is_pending());
+        let _ = full.queued.cancel();
+        // Nothing waits that could be thrown out, and only this thread could take the promise up.
+        assert!(full.pool.execute(|| ()).unwrap_err().is_full());
+        let Poll::Ready(Ok(task)) = poll_once(&mut promised, Waker::noop()) else {
+            panic!("the place is its own");
+        };
+        drop(full.held);
+        assert_eq!(task.join().unwrap(), 5);
+        assert_eq!(full.pool.stats().evicted, 0);
+    });
+}
+
+#[test]
 fn rej_06_submitters_that_evict_each_other_lose_no_handle() {
     const THREADS: usize = 4;
     const TASKS: usize = 500;
