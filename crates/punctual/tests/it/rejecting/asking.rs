@@ -125,6 +125,11 @@ fn rej_02_a_rule_is_not_asked_after_shutdown() {
         Reason::ShutDown
     ));
     assert!(asked.lock().unwrap().is_empty());
+    assert_eq!(
+        full.pool.stats().hook_panics,
+        0,
+        "this rule panics when it is asked about anything else"
+    );
 }
 
 #[test]
