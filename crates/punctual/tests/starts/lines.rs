@@ -1,0 +1,138 @@
+//! Fault 7 where submissions wait for room: a start that fails leaves nobody in line behind, and nobody who submits
+//! waits for a start that somebody else has put off.
+
+use crate::process::{alone, large, occupy, room_for, room_for_all, threads};
+use crate::support::{Random, assert_all_settled, hold, poll_once, until};
+use punctual::{Pool, Queue, Reason, Reject};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// No queue, up to `max` threads, and none that stays.
+fn fleeting(max: usize) -> Pool {
+    large("fleeting")
+        .core_threads(0)
+        .max_threads(max)
+        .keep_alive(Duration::ZERO)
+        .queue(Queue::handoff())
+        .build()
+        .expect("valid")
+}
+
+/// A pool whose only worker has left, and a submission that has been promised the start of the next one and has not
+/// been polled since.
+macro_rules! promised {
+    ($pool:ident, $first:ident) => {
+        let before = threads();
+        let $pool = fleeting(1);
+        let held = hold(&$pool);
+        let mut $first = Box::pin($pool.submit_async(|| 1));
+        assert!(poll_once(&mut $first, Waker::noop()).is_pending(), "full");
+        $pool.resize(0, 2).expect("valid");
+        drop(held);
+        until("the worker has left", || $pool.stats().threads_stopped == 1);
+        until("and its stack is free", || threads() == before);
+    };
+}
+
+#[test]
+fn fault_07_a_start_that_fails_is_told_to_everybody_in_line() {
+    alone(|| {
+        promised!(pool, first);
+        let mut second = Box::pin(pool.submit_async(|| 2));
+        assert!(poll_once(&mut second, Waker::noop()).is_pending());
+        room_for(0);
+        match poll_once(&mut first, Waker::noop()) {
+            Poll::Ready(Err(refused)) => assert!(matches!(refused.reason(), Reason::NoThread)),
+            other => panic!("{:?}", other.map(|answer| answer.map(|_| ()))),
+        }
+        // Nobody is alive and nobody starts: whoever still waits in line waits for ever.
+        match poll_once(&mut second, Waker::noop()) {
+            Poll::Ready(Err(refused)) => assert!(matches!(refused.reason(), Reason::NoThread)),
+            other => panic!("{:?}", other.map(|answer| answer.map(|_| ()))),
+        }
+        room_for_all();
+        assert_eq!(pool.submit(|| 3).expect("a thread").join().expect("it runs"), 3);
+    });
+}
+
+#[test]
+fn fault_07_nobody_waits_for_a_start_that_a_future_has_put_off() {
+    alone(|| {
+        promised!(pool, first);
+        // On one thread: the future is polled only after this has returned.
+        assert_eq!(pool.submit(|| 3).expect("two threads fit").join().expect("it runs"), 3);
+        let Poll::Ready(Ok(task)) = poll_once(&mut first, Waker::noop()) else {
+            panic!("it was promised a thread");
+        };
+        assert_eq!(task.join().expect("it runs"), 1);
+    });
+}
+
+#[test]
+fn fault_07_starts_that_fail_at_random_hang_nobody() {
+    const SUBMITTERS: usize = 4;
+    const ROUNDS: usize = 400;
+    alone(|| {
+        let mut random = Random::printed("starts that fail at random");
+        let pool = fleeting(2);
+        pool.set_reject(Reject::Block(Duration::MAX));
+        room_for(2);
+        let (over, ran) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let submitters: Vec<_> = (0..SUBMITTERS)
+            .map(|_| {
+                let (pool, ran) = (pool.clone(), ran.clone());
+                let mut random = Random::from_seed(random.next());
+                std::thread::spawn(move || {
+                    let (mut accepted, mut refused) = (0_u64, 0_u64);
+                    for _ in 0..ROUNDS {
+                        let ran = ran.clone();
+                        match pool.submit(move || ran.fetch_add(1, SeqCst)) {
+                            Ok(task) if random.below(2) == 0 => {
+                                accepted += 1;
+                                task.join().expect("accepted, so it runs");
+                            }
+                            Ok(_) => accepted += 1,
+                            Err(back) => {
+                                assert!(matches!(back.reason(), Reason::NoThread), "{back:?}");
+                                refused += 1;
+                            }
+                        }
+                        random.dawdle(2_000);
+                    }
+                    (accepted, refused)
+                })
+            })
+            .collect();
+        let occupier = {
+            let over = over.clone();
+            std::thread::spawn(move || {
+                let mut places = Vec::new();
+                while !over.load(SeqCst) {
+                    match random.below(2) {
+                        0 => _ = places.pop(),
+                        _ => places.extend(occupy()),
+                    }
+                    random.dawdle(20_000);
+                }
+            })
+        };
+        let (mut accepted, mut refused) = (0, 0);
+        for submitter in submitters {
+            let (ours, back) = submitter.join().expect("its checks hold");
+            accepted += ours;
+            refused += back;
+        }
+        over.store(true, SeqCst);
+        occupier.join().expect("no panic");
+        assert!(pool.close().terminated);
+        let stats = pool.stats();
+        assert_all_settled(&stats);
+        assert_eq!((stats.submitted, stats.finished), (accepted, accepted));
+        assert_eq!(stats.rejected.no_thread, refused);
+        assert_eq!(ran.load(SeqCst) as u64, accepted);
+        println!("{accepted} accepted, {refused} refused, {} failed starts", stats.failed_starts);
+    });
+}
