@@ -6,6 +6,8 @@ mod drops;
 mod ending;
 /// 17: the longest and the shortest durations.
 mod limits;
+/// 18 and 10: more than fits, and a stop in the middle of it.
+mod overload;
 /// 1 and 2: tasks, hooks and wakers that panic.
 mod panics;
 /// 23: every verb from every place where user code runs.

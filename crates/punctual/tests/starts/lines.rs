@@ -7,8 +7,12 @@ use punctual::{Pool, Queue, Reason, Reject};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::channel;
 use std::task::{Poll, Waker};
 use std::time::Duration;
+
+/// Only a hang takes this long, and it is told with the state of the pool before the whole process is ended.
+const HANG: Duration = Duration::from_secs(20);
 
 /// No queue, up to `max` threads, and none that stays.
 fn fleeting(max: usize) -> Pool {
@@ -62,12 +66,59 @@ fn fault_07_a_start_that_fails_is_told_to_everybody_in_line() {
 fn fault_07_nobody_waits_for_a_start_that_a_future_has_put_off() {
     alone(|| {
         promised!(pool, first);
-        // On one thread: the future is polled only after this has returned.
-        assert_eq!(pool.submit(|| 3).expect("two threads fit").join().expect("it runs"), 3);
+        // On one thread this would have to return before the future is polled.
+        let (tell, told) = channel();
+        let submitter = pool.clone();
+        std::thread::spawn(move || tell.send(submitter.submit(|| 3)));
+        let answer = told.recv_timeout(HANG);
+        let task = answer.unwrap_or_else(|_| panic!("submit does not return: {pool:?}"));
+        assert_eq!(task.expect("two threads fit").join().expect("it runs"), 3);
         let Poll::Ready(Ok(task)) = poll_once(&mut first, Waker::noop()) else {
             panic!("it was promised a thread");
         };
         assert_eq!(task.join().expect("it runs"), 1);
+    });
+}
+
+/// A pool that may have one worker: its worker runs until `held` is dropped, `queued` waits behind it, and `promised`
+/// has been promised a second worker that the pool no longer wants.
+macro_rules! promised_in_vain {
+    ($pool:ident, $held:ident, $queued:ident, $promised:ident) => {
+        let before = threads();
+        let $pool = large("shrunk").core_threads(1).queue(Queue::bounded(1)).build();
+        let $pool = $pool.expect("valid");
+        let $held = hold(&$pool);
+        let $queued = $pool.submit(|| 1).expect("a place");
+        let mut $promised = Box::pin($pool.submit_async(|| 2));
+        assert!(poll_once(&mut $promised, Waker::noop()).is_pending(), "full");
+        $pool.resize(1, 2).expect("valid");
+        $pool.resize(1, 1).expect("valid");
+        drop($held);
+        // Either it runs what waits now, or it has left.
+        until("the worker is free", || $queued.is_finished() || threads() == before);
+    };
+}
+
+#[test]
+fn fault_07_a_start_that_fails_strands_nobody_who_was_accepted_before() {
+    alone(|| {
+        promised_in_vain!(pool, held, queued, promised);
+        room_for(0);
+        let answer = poll_once(&mut promised, Waker::noop());
+        assert!(queued.wait_timeout(HANG), "stranded: {pool:?}");
+        drop(answer);
+        room_for_all();
+        assert!(pool.close().terminated);
+    });
+}
+
+#[test]
+fn fault_07_a_start_that_is_given_up_strands_nobody_who_was_accepted_before() {
+    alone(|| {
+        promised_in_vain!(pool, held, queued, promised);
+        drop(promised);
+        assert!(queued.wait_timeout(HANG), "stranded: {pool:?}");
+        assert!(pool.close().terminated);
     });
 }
 
@@ -111,7 +162,7 @@ fn fault_07_starts_that_fail_at_random_hang_nobody() {
             std::thread::spawn(move || {
                 let mut places = Vec::new();
                 while !over.load(SeqCst) {
-                    match random.below(2) {
+                    match random.below(3) {
                         0 => _ = places.pop(),
                         _ => places.extend(occupy()),
                     }

@@ -40,7 +40,8 @@ pub(crate) fn alone<F: FnOnce()>(body: F) {
     let out = read_all(child.stdout.take().expect("piped"));
     let err = read_all(child.stderr.take().expect("piped"));
     let begin = Instant::now();
-    let limit = LONG + lasts(Duration::ZERO);
+    // A test has several loads.
+    let limit = LONG + 10 * lasts(Duration::ZERO);
     let status = loop {
         if let Some(status) = child.try_wait().expect("our own child") {
             break Some(status);
