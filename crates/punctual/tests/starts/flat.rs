@@ -71,7 +71,10 @@ fn flat(reject: &Reject) {
     let stats = pool.stats();
     let rejected = stats.rejected;
     let unfit = rejected.full + rejected.caller_ran + rejected.discarded + stats.evicted;
-    println!("{reject:?}: {offered} offered, {unfit} did not fit, {} bytes more", most - base);
+    println!(
+        "{reject:?}: {offered} offered, {unfit} did not fit, {} bytes more",
+        most - base
+    );
     assert!(unfit > 0, "{reject:?}: it was no overload");
     assert!(most - base < SLACK, "{reject:?}: {} bytes more", most - base);
 }

@@ -10,11 +10,16 @@ use std::time::Duration;
 const MOMENT: Duration = Duration::from_nanos(1);
 
 fn on(clock: &ManualClock, shape: impl FnOnce(PoolBuilder) -> PoolBuilder) -> Pool {
-    shape(large("growing").clock(clock.clone())).build().expect("valid")
+    shape(large("growing").clock(clock.clone()))
+        .build()
+        .expect("valid")
 }
 
 fn run_one(pool: &Pool) {
-    pool.submit(|| ()).expect("somebody is alive").join().expect("it runs");
+    pool.submit(|| ())
+        .expect("somebody is alive")
+        .join()
+        .expect("it runs");
 }
 
 #[test]
@@ -100,7 +105,8 @@ fn tpe_35_a_worker_tries_the_start_again_between_two_tasks() {
             .expect("a thread");
         // These two can only end together: on two threads.
         let both = Arc::new(Barrier::new(2));
-        let pair = [both.clone(), both].map(|both| pool.submit(move || _ = both.wait()).expect("somebody is alive"));
+        let pair =
+            [both.clone(), both].map(|both| pool.submit(move || _ = both.wait()).expect("somebody is alive"));
         until("the first sleeps", || pool.stats().active == 1);
         let stats = pool.stats();
         assert_eq!((stats.threads, stats.failed_starts, stats.queued), (1, 1, 2));

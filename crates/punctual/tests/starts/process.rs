@@ -86,7 +86,12 @@ pub(crate) fn room_for(stacks: usize) {
     let larger = std::thread::Builder::new().stack_size(STACK + SLACK).spawn(|| ());
     larger.expect("no limit").join().expect("no panic");
     let pages = std::fs::read_to_string("/proc/self/statm").expect("this is Linux");
-    let pages: usize = pages.split(' ').next().unwrap_or_default().parse().expect("a number");
+    let pages: usize = pages
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .expect("a number");
     // SAFETY: asks for a constant of the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     set_limit((pages * page + stacks * STACK + SLACK) as libc::rlim_t);
@@ -120,7 +125,10 @@ impl Drop for Occupied {
 }
 
 fn set_limit(bytes: libc::rlim_t) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: reads and writes the structure it is given. Only the soft limit moves, so that it can go up again.
     unsafe {
         assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &raw mut limit), 0);
@@ -136,7 +144,9 @@ pub(crate) fn large(name: &str) -> PoolBuilder {
 
 /// The threads of this process.
 pub(crate) fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").expect("this is Linux").count()
+    std::fs::read_dir("/proc/self/task")
+        .expect("this is Linux")
+        .count()
 }
 
 /// Holds any number of tasks until it is opened.

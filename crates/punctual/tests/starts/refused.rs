@@ -118,7 +118,12 @@ fn tpe_37_a_scope_runs_its_tasks_itself_when_no_thread_can_start() {
         let (mut total, me) = (0, std::thread::current().id());
         let longest = pool.scope(|scope| {
             scope.execute(|| total = words.iter().map(|word| word.len()).sum());
-            let longest = scope.submit(|| (std::thread::current().id(), words.iter().map(|word| word.len()).max()));
+            let longest = scope.submit(|| {
+                (
+                    std::thread::current().id(),
+                    words.iter().map(|word| word.len()).max(),
+                )
+            });
             longest.join().expect("it ran")
         });
         assert_eq!((total, longest), (6, (me, Some(4))));
@@ -142,13 +147,23 @@ fn tpe_37_no_policy_answers_for_a_thread_that_cannot_start() {
             }),
         ] {
             let pool = no_threads(reject.clone());
-            assert!(is_no_thread(&pool.execute(|| ()).expect_err("execute")), "{reject:?}");
-            assert!(is_no_thread(&pool.submit(|| ()).expect_err("submit")), "{reject:?}");
+            assert!(
+                is_no_thread(&pool.execute(|| ()).expect_err("execute")),
+                "{reject:?}"
+            );
+            assert!(
+                is_no_thread(&pool.submit(|| ()).expect_err("submit")),
+                "{reject:?}"
+            );
             assert!(pool.close().terminated);
             let stats = pool.stats();
             assert_all_settled(&stats);
             assert_eq!(stats.rejected.no_thread, 2, "{reject:?}");
-            assert_eq!((stats.rejected.caller_ran, stats.rejected.discarded), (0, 0), "{reject:?}");
+            assert_eq!(
+                (stats.rejected.caller_ran, stats.rejected.discarded),
+                (0, 0),
+                "{reject:?}"
+            );
             room_for_all();
         }
         assert_eq!(asked.load(SeqCst), 0);

@@ -45,7 +45,10 @@ fn fault_07_a_wait_whose_spare_cannot_start_is_told_that_it_would_not_end() {
         let task = pool
             .submit(move || descend(&executor, 1, &mine))
             .expect("one thread fits");
-        let error = task.join().expect("no panic").expect_err("nobody to run the deepest");
+        let error = task
+            .join()
+            .expect("no panic")
+            .expect_err("nobody to run the deepest");
         assert!(error.is_would_deadlock(), "{error}");
         assert!(pool.stats().failed_starts > 0);
         // The task that nobody could wait for was accepted, and runs.
@@ -67,7 +70,10 @@ fn fault_07_the_same_wait_ends_when_the_spare_can_start() {
         let task = pool
             .submit(move || descend(&executor, 1, &mine))
             .expect("one thread fits");
-        assert_eq!(task.join().expect("no panic").expect("a spare ran the deepest"), DEPTH);
+        assert_eq!(
+            task.join().expect("no panic").expect("a spare ran the deepest"),
+            DEPTH
+        );
         assert_eq!(ran.load(SeqCst), DEPTH);
     });
 }

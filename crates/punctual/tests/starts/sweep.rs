@@ -83,7 +83,11 @@ fn sweep(places: usize, shape: fn(PoolBuilder) -> PoolBuilder) {
             assert_eq!(stats.failed_starts, OFFERED as u64, "each of them tried");
         } else {
             assert_eq!((load.tasks.len(), load.full), (fit, OFFERED - fit), "k = {k}");
-            assert_eq!(stats.failed_starts, u64::from(k < MAX), "k = {k}: then it backs off");
+            assert_eq!(
+                stats.failed_starts,
+                u64::from(k < MAX),
+                "k = {k}: then it backs off"
+            );
         }
         let (full, no_thread) = (load.full, load.no_thread);
         let first = load.run();
@@ -149,7 +153,10 @@ fn tpe_35_a_start_that_fails_hangs_no_task_of_a_pool_whose_threads_come_first() 
 fn tpe_35_a_pool_with_starts_that_failed_still_closes() {
     alone(|| {
         for k in 0..=2 * MAX {
-            let pool = large("closing").core_threads(MAX).queue(Queue::unbounded()).build();
+            let pool = large("closing")
+                .core_threads(MAX)
+                .queue(Queue::unbounded())
+                .build();
             let pool = pool.expect("valid");
             room_for(k);
             let load = Load::on(&pool);
@@ -191,7 +198,11 @@ fn fault_06_a_build_whose_threads_cannot_start_fails_and_leaves_none_behind() {
                 }
             }
             let all = k.min(MAX);
-            assert_eq!((started.load(SeqCst), stopped.load(SeqCst)), (all, all), "k = {k}");
+            assert_eq!(
+                (started.load(SeqCst), stopped.load(SeqCst)),
+                (all, all),
+                "k = {k}"
+            );
             // A joined thread may still be on its way out of the kernel's list.
             until("no thread is left", || threads() == before);
             room_for_all();

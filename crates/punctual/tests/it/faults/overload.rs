@@ -3,9 +3,7 @@
 //!
 //! `PUNCTUAL_OVERLOAD_SECONDS` sets how long the load lasts.
 
-use crate::support::{
-    LONG, Random, assert_all_settled, assert_books_balance, env_number, in_time,
-};
+use crate::support::{LONG, Random, assert_all_settled, assert_books_balance, env_number, in_time};
 use punctual::{Answer, Pool, Queue, Reason, Reject, TaskHandle};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -96,7 +94,10 @@ fn overload(reject: &Reject) {
     while begin.elapsed().as_secs_f64() < seconds {
         let stats = pool.stats();
         assert_books_balance(&stats);
-        assert!(stats.queued <= PLACES + WORKERS, "bounded means bounded: {stats:?}");
+        assert!(
+            stats.queued <= PLACES + WORKERS,
+            "bounded means bounded: {stats:?}"
+        );
         std::thread::yield_now();
     }
     over.store(true, SeqCst);
@@ -119,7 +120,11 @@ fn overload(reject: &Reject) {
         read(&seen.let_in),
         "{reject:?}"
     );
-    assert_eq!(stats.finished + rejected.caller_ran, read(&seen.ran), "{reject:?}");
+    assert_eq!(
+        stats.finished + rejected.caller_ran,
+        read(&seen.ran),
+        "{reject:?}"
+    );
     assert_eq!(rejected.caller_ran, read(&seen.ran_by_caller), "{reject:?}");
     assert_eq!(rejected.discarded, read(&seen.rejected), "{reject:?}");
     assert_eq!(stats.evicted, read(&seen.evicted), "{reject:?}");
@@ -208,7 +213,11 @@ fn fault_10_a_stop_among_waiting_submissions_and_resizes_leaves_nobody_behind() 
                 .core_threads(1)
                 .max_threads(4)
                 .keep_alive(Duration::ZERO)
-                .queue(if round % 4 == 3 { Queue::handoff() } else { Queue::bounded(2) })
+                .queue(if round % 4 == 3 {
+                    Queue::handoff()
+                } else {
+                    Queue::bounded(2)
+                })
                 .on_full(Reject::Block(LONG))
                 .build()
                 .expect("valid");
@@ -231,7 +240,8 @@ fn fault_10_a_stop_among_waiting_submissions_and_resizes_leaves_nobody_behind() 
                     begin.wait();
                     while pool.state() == punctual::State::Running {
                         let max = 1 + random.below(6) as usize;
-                        pool.resize(random.below(1 + max as u64) as usize, max).expect("valid");
+                        pool.resize(random.below(1 + max as u64) as usize, max)
+                            .expect("valid");
                     }
                 })
             };
