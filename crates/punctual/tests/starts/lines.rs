@@ -2,10 +2,11 @@
 //! waits for a start that somebody else has put off.
 
 use crate::process::{alone, large, occupy, room_for, room_for_all, threads};
+use crate::starved::pin_to_one_core;
 use crate::support::{Random, assert_all_settled, block_on, hold, poll_once, until};
 use punctual::{Pool, Queue, Reason, Reject, Rejected, TaskHandle};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::channel;
@@ -125,6 +126,35 @@ fn fault_07_a_start_that_is_given_up_strands_nobody_who_was_accepted_before() {
         drop(promised);
         assert!(queued.wait_timeout(HANG), "stranded: {pool:?}");
         assert!(pool.close().terminated);
+    });
+}
+
+#[test]
+fn fault_07_whoever_gets_in_line_while_a_worker_is_being_started_is_served() {
+    const ROUNDS: usize = 2_000;
+    alone(|| {
+        // On one core the new worker often runs before its starter goes on.
+        pin_to_one_core();
+        for round in 0..ROUNDS {
+            let pool = Pool::builder("starting").core_threads(1).build().expect("valid");
+            let (starter, begin) = (pool.clone(), Arc::new(Barrier::new(2)));
+            let both = begin.clone();
+            let starter = std::thread::spawn(move || {
+                both.wait();
+                starter.prestart_one()
+            });
+            begin.wait();
+            let (tell, told) = channel();
+            let submitter = pool.clone();
+            let submitter = std::thread::spawn(move || {
+                let task = block_on(submitter.submit_async(|| 1)).expect("there is room");
+                tell.send(task.join().expect("it runs"))
+            });
+            let answer = told.recv_timeout(HANG);
+            assert!(answer.is_ok(), "round {round}: still in line: {pool:?}");
+            submitter.join().expect("no panic").expect("told");
+            starter.join().expect("no panic");
+        }
     });
 }
 

@@ -52,6 +52,7 @@ fn fault_07_a_wait_whose_spare_cannot_start_is_told_that_it_would_not_end() {
         assert!(error.is_would_deadlock(), "{error}");
         assert!(pool.stats().failed_starts > 0);
         // The task that nobody could wait for was accepted, and runs.
+        assert!(pool.wait_idle(LONG));
         assert!(pool.close().terminated);
         let stats = pool.stats();
         assert_all_settled(&stats);

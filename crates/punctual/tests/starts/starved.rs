@@ -16,7 +16,7 @@ const PRODUCERS: usize = 3;
 const HOGS: usize = 2;
 
 /// This thread, and those it starts, run on one core only.
-fn pin_to_one_core() {
+pub(crate) fn pin_to_one_core() {
     // SAFETY: plain data; the calls read and write only what they are given.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
