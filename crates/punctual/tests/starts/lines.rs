@@ -4,12 +4,12 @@
 use crate::process::{alone, large, occupy, room_for, room_for_all, threads};
 use crate::starved::pin_to_one_core;
 use crate::support::{Random, assert_all_settled, block_on, hold, poll_once, until};
-use punctual::{Pool, Queue, Reason, Reject, Rejected, TaskHandle};
+use punctual::{Clock, Pool, Queue, Reason, Reject, Rejected, TaskHandle};
 use std::future::Future;
-use std::sync::{Arc, Barrier};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -155,6 +155,46 @@ fn fault_07_whoever_gets_in_line_while_a_worker_is_being_started_is_served() {
             submitter.join().expect("no panic").expect("told");
             starter.join().expect("no panic");
         }
+    });
+}
+
+#[test]
+fn fault_07_a_pool_that_shrinks_while_a_start_fails_keeps_somebody_for_its_tasks() {
+    const ROUNDS: u64 = 1_000;
+    alone(|| {
+        let mut random = Random::printed("shrinking while a start fails");
+        let clock = Clock::manual();
+        let pool = large("shrinking").core_threads(1).queue(Queue::unbounded());
+        let pool = pool.clock(clock.clone()).build().expect("valid");
+        room_for(1);
+        for round in 0..ROUNDS {
+            // Longer than any back-off.
+            clock.advance(Duration::from_secs(2));
+            let begin = Arc::new(Barrier::new(2));
+            let (resizer, both) = (pool.clone(), begin.clone());
+            let mut their = Random::from_seed(random.next());
+            let resizer = std::thread::spawn(move || {
+                both.wait();
+                for size in [2, 1, 2, 1] {
+                    their.dawdle(300);
+                    resizer.resize(size, size).expect("valid");
+                }
+            });
+            begin.wait();
+            // Each may try to start a second worker, in vain.
+            let tasks: Vec<_> = (0..4)
+                .map(|_| (random.dawdle(300), pool.submit(|| ())).1)
+                .collect();
+            resizer.join().expect("its checks hold");
+            for task in tasks.into_iter().flatten() {
+                until(&format!("round {round}: it runs on {pool:?}"), || {
+                    task.is_finished()
+                });
+            }
+        }
+        println!("{} failed starts", pool.stats().failed_starts);
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
     });
 }
 
