@@ -181,9 +181,12 @@ fn fault_07_a_pool_that_shrinks_while_a_start_fails_keeps_somebody_for_its_tasks
                 }
             });
             begin.wait();
-            // Each may try to start a second worker, in vain.
-            let tasks: Vec<_> = (0..4)
-                .map(|_| (random.dawdle(300), pool.submit(|| ())).1)
+            // Each may try to start a second worker, in vain, while others wait.
+            let tasks: Vec<_> = (0..6)
+                .map(|_| {
+                    random.dawdle(300);
+                    pool.submit(|| (0..2_000).for_each(|_| std::hint::spin_loop()))
+                })
                 .collect();
             resizer.join().expect("its checks hold");
             for task in tasks.into_iter().flatten() {
