@@ -2,7 +2,7 @@
 //! permit that was held for it.
 
 use crate::process::{Gate, alone, large, room_for, room_for_all};
-use crate::support::{assert_all_settled, hold, until};
+use crate::support::{Random, assert_all_settled, hold, until};
 use punctual::{Clock, ManualClock, Pool, PoolBuilder, Queue, Reason, task};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -194,5 +194,30 @@ fn tpe_38_starts_that_fail_with_nobody_alive_keep_no_place_in_the_queue() {
         gate.open();
         assert!(pool.close().terminated);
         assert_all_settled(&pool.stats());
+    });
+}
+
+#[test]
+fn tpe_35_a_pool_that_shrinks_while_a_thread_starts_is_not_left_too_large() {
+    const ROUNDS: u64 = 500;
+    alone(|| {
+        let mut random = Random::printed("shrinking while a thread starts");
+        for round in 0..ROUNDS {
+            let pool = Pool::fixed(2).expect("valid");
+            assert!(pool.prestart_one());
+            let begin = Arc::new(Barrier::new(2));
+            let (starter, both) = (pool.clone(), begin.clone());
+            let starter = std::thread::spawn(move || {
+                both.wait();
+                starter.prestart_one()
+            });
+            begin.wait();
+            random.dawdle(3_000);
+            pool.resize(1, 1).expect("valid");
+            starter.join().expect("no panic");
+            until(&format!("round {round}: one thread is left of {pool:?}"), || {
+                pool.stats().threads == 1
+            });
+        }
     });
 }

@@ -40,8 +40,8 @@ pub(crate) fn alone<F: FnOnce()>(body: F) {
     let out = read_all(child.stdout.take().expect("piped"));
     let err = read_all(child.stderr.take().expect("piped"));
     let begin = Instant::now();
-    // A test has several loads.
-    let limit = LONG + 10 * lasts(Duration::ZERO);
+    // A little more than the test's own patience, which ends with a message; and a test has several loads.
+    let limit = LONG + LONG / 4 + 10 * lasts(Duration::ZERO);
     let status = loop {
         if let Some(status) = child.try_wait().expect("our own child") {
             break Some(status);
