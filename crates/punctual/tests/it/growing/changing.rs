@@ -191,6 +191,7 @@ fn largest_since_resize_begins_anew_with_each_resize() {
     pool.resize(0, 2).unwrap();
     assert_eq!(pool.stats().largest_since_resize, 4, "they are still here");
     drop(held);
+    assert!(pool.wait_idle(LONG));
     until("the surplus leaves", || pool.stats().threads == 2);
     pool.resize(0, 3).unwrap();
     assert_eq!((pool.stats().largest, pool.stats().largest_since_resize), (4, 2));
