@@ -62,6 +62,7 @@ fn pausing_twice_is_pausing_once() {
     let pool = pool(1, 1, 10);
     pool.pause();
     pool.pause();
+    assert!(pool.stats().paused);
     let task = pool.submit(|| 4).unwrap();
     pool.resume();
     assert_eq!(task.join().unwrap(), 4);
