@@ -53,7 +53,7 @@ fn tpe_26_active_is_never_too_many_and_finished_never_becomes_less() {
             }
         });
         let mut accepted = 0;
-        while accepted < 20_000 {
+        while accepted < 3_000 {
             let running = running.clone();
             let outcome = pool.execute(move || {
                 let now = running.fetch_add(1, SeqCst) + 1;
