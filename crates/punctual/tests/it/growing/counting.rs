@@ -50,6 +50,7 @@ fn tpe_26_active_is_never_too_many_and_finished_never_becomes_less() {
                 assert!(stats.active <= 4 && stats.threads <= 4, "{stats:?}");
                 assert!(stats.finished >= last, "{stats:?}, before: {last}");
                 last = stats.finished;
+                std::thread::yield_now();
             }
         });
         let mut accepted = 0;
@@ -60,7 +61,11 @@ fn tpe_26_active_is_never_too_many_and_finished_never_becomes_less() {
                 assert!(now <= 4, "more at once than threads");
                 running.fetch_sub(1, SeqCst);
             });
-            accepted += u64::from(outcome.is_ok());
+            match outcome {
+                Ok(()) => accepted += 1,
+                // Full: the workers need the core more than the next try does.
+                Err(_) => std::thread::yield_now(),
+            }
         }
         assert!(pool.wait_idle(LONG));
         done.store(true, SeqCst);
