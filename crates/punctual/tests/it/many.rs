@@ -41,7 +41,10 @@ fn busy_with_one_place(clock: &ManualClock) -> Pool {
         .clock(clock)
         .build()
         .expect("valid settings");
-    pool.execute(|| drop(task::sleep(HOUR))).expect("accepted");
+    pool.execute(|| {
+        let _ = task::sleep(HOUR);
+    })
+    .expect("accepted");
     clock.advance(Duration::ZERO);
     pool
 }
