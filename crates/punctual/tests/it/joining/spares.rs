@@ -74,16 +74,18 @@ fn a_spare_comes_for_a_task_that_waited_already() {
 
 #[test]
 fn no_spare_comes_while_somebody_is_free() {
-    let pool = pool_of(3, 3);
-    let (busy, open) = running(&pool, 1);
-    let busy = Arc::new(busy);
-    let waiter = waiter_for(&pool, &busy);
+    let clock = Clock::manual();
+    let pool = builder_of(3, 3).clock(&clock).build().unwrap();
+    let busy = pool.submit(|| task::sleep(HOUR)).unwrap();
+    let waiter = pool.submit(move || busy.join().unwrap()).unwrap();
     for _ in 0..100 {
         pool.submit(|| ()).unwrap().join().unwrap();
+        // Only then the third has lain down.
+        settle(&clock);
     }
     assert_eq!(pool.stats().threads_started, 3);
-    drop(open);
-    in_time(|| waiter.join().unwrap());
+    clock.advance(HOUR);
+    waiter.join().unwrap().unwrap();
 }
 
 #[test]
