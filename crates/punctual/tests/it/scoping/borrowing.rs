@@ -10,7 +10,7 @@ use std::thread;
 #[test]
 fn scope_tasks_read_and_write_locals() {
     let pool = Pool::fixed(2).unwrap();
-    let words = vec!["on".to_owned(), "time".to_owned()];
+    let words = ["on".to_owned(), "time".to_owned()];
     let (mut letters, mut count) = (0, 0);
     pool.scope(|s| {
         s.execute(|| letters = words.iter().map(String::len).sum());
@@ -39,7 +39,7 @@ fn scope_tasks_each_write_their_own_part() {
 #[test]
 fn scope_gives_its_own_value_and_those_of_its_tasks() {
     let pool = Pool::fixed(2).unwrap();
-    let words = vec!["on".to_owned(), "time".to_owned()];
+    let words = ["on".to_owned(), "time".to_owned()];
     let (first, longest) = pool.scope(|s| {
         let longest = s.submit(|| words.iter().max_by_key(|word| word.len()).map(String::as_str));
         let first = s.submit(|| &words[0]);
