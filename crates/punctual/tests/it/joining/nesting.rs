@@ -1,7 +1,7 @@
 //! Joins inside joins, deeper than the pool has threads.
 
 use super::pool_of;
-use crate::support::{Random, assert_all_settled, in_time};
+use crate::support::{LONG, Random, assert_all_settled, in_time};
 use punctual::{Executor, JoinError};
 
 /// A task that joins a task that joins a task, `depth` times; the answer is the depth.
@@ -105,6 +105,8 @@ fn fault_09_random_trees_of_joins_end_and_balance() {
         for tree in trees {
             in_time(|| tree.join().unwrap());
         }
+        // Those whose handle was dropped go on, and submit children of their own.
+        assert!(pool.wait_idle(LONG));
         let stats = pool.stats();
         assert!(stats.largest <= threads + spares, "{stats:?}");
         assert!(pool.close().terminated);
