@@ -13,12 +13,12 @@
 
 use super::Size;
 use super::line::Waiter;
+use super::waits::{Stuck, Trouble, WaitNote, Waits};
 use crate::queue::room::Gate;
-use crate::sync::{Arc, Lock};
+use crate::sync::Arc;
 use crate::task::Token;
 use crate::time::{Tick, deadline_after};
-use std::collections::{HashSet, VecDeque};
-use std::fmt;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Which fills first when all core threads are at work: the queue, or the threads.
@@ -49,7 +49,7 @@ pub(crate) struct Crew {
     /// Workers whose task waits inside the library.
     blocked: usize,
     /// Those among them that wait, without a limit, for a task of this pool.
-    waits: Vec<WaitNote>,
+    waits: Waits,
     largest: usize,
     largest_since_resize: usize,
     /// A worker sleeps without a limit although idle workers leave: somebody relied on it.
@@ -58,62 +58,6 @@ pub(crate) struct Crew {
     pub(super) line: VecDeque<Arc<Waiter>>,
     starts: Starts,
 }
-
-/// A worker's wait, without a limit, for tasks of its own pool.
-#[derive(Debug)]
-pub(crate) struct WaitNote {
-    /// Tells one note from another.
-    pub(crate) number: usize,
-    /// The tasks, by address, that the waiting thread is in the middle of.
-    pub(crate) running: Vec<usize>,
-    pub(crate) awaits: Awaits,
-    /// Whether the wait goes on: nothing has happened yet that ends it. Called under the producers' lock, under which
-    /// the note is taken out before what this looks at may go.
-    pub(crate) goes_on: GoesOn,
-    /// Fired when nobody could ever end the wait; `None` for one that must be waited all the same.
-    pub(crate) alarm: Option<Token>,
-}
-
-/// What a worker waits for, by address.
-#[derive(Debug)]
-pub(crate) enum Awaits {
-    /// Any one of these.
-    OneOf(Vec<usize>),
-    /// All of these, of which some may end meanwhile.
-    All(Arc<Lock<HashSet<usize>>>),
-    /// Tasks that are not known here.
-    Unknown,
-}
-
-impl Awaits {
-    /// Whether none of it can come as long as the tasks for which `never_ends` holds do not end.
-    fn is_hopeless(&self, never_ends: impl Fn(&usize) -> bool) -> bool {
-        match self {
-            Awaits::OneOf(tasks) => !tasks.is_empty() && tasks.iter().all(never_ends),
-            Awaits::All(tasks) => tasks.lock().iter().any(never_ends),
-            Awaits::Unknown => false,
-        }
-    }
-}
-
-/// See [`WaitNote::goes_on`].
-pub(crate) struct GoesOn(pub(crate) Box<dyn Fn() -> bool + Send>);
-
-impl fmt::Debug for GoesOn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", (self.0)())
-    }
-}
-
-impl WaitNote {
-    fn goes_on(&self) -> bool {
-        (self.goes_on.0)()
-    }
-}
-
-/// Nobody could ever end the wait.
-#[derive(Debug)]
-pub(crate) struct Stuck;
 
 /// How starting threads went lately.
 #[derive(Debug, Default)]
@@ -164,7 +108,7 @@ impl Crew {
             starting: 0,
             fresh: 0,
             blocked: 0,
-            waits: Vec::new(),
+            waits: Waits::default(),
             largest: 0,
             largest_since_resize: 0,
             is_put_off: false,
@@ -302,27 +246,26 @@ impl Crew {
         old
     }
 
-    /// A worker's task begins to wait. With a note: without a limit, for tasks of this pool. The answer is an alarm to be
-    /// fired, if nobody could ever end that wait: the new note's own, or, if that one must wait all the same, that of
-    /// another in the same trouble. `Err`: the wait is not begun.
+    /// A worker's task begins to wait. With a note: without a limit, for tasks of this pool. `Err`: nobody could ever end
+    /// that wait, and it is not begun; if it must be waited all the same, the answer is somebody else to be called off.
     pub(crate) fn block(&mut self, note: Option<WaitNote>) -> Result<Option<Token>, Stuck> {
         self.blocked += 1;
         let Some(note) = note else { return Ok(None) };
         let must_wait = note.alarm.is_none();
-        self.waits.push(note);
-        let no_spare = self.workers >= self.size.max + self.standing_in();
-        let alarm = self
-            .hopeless_wait()
-            .or_else(|| self.stuck_wait().filter(|_| no_spare));
-        match alarm {
+        self.waits.add(note);
+        let no_spare = self.workers >= self.max();
+        let trouble = self
+            .waits
+            .only_for_each_other()
+            .or_else(|| self.trouble().filter(|_| no_spare));
+        match trouble {
             None => Ok(None),
-            Some(_) if !must_wait => {
-                self.waits.pop();
+            Some(trouble) if must_wait => Ok(trouble.way_out),
+            Some(_) => {
+                self.waits.take_back();
                 self.blocked -= 1;
                 Err(Stuck)
             }
-            // The new wait is part of it, or it would have been found before; somebody else must give up.
-            Some(alarm) => Ok(alarm),
         }
     }
 
@@ -330,45 +273,13 @@ impl Crew {
     pub(crate) fn unblock(&mut self, note: Option<usize>) {
         self.blocked -= 1;
         if let Some(number) = note {
-            let index = self.waits.iter().position(|each| each.number == number);
-            self.waits.swap_remove(index.expect("a wait that ends was noted"));
+            self.waits.remove(number);
         }
     }
 
-    /// Workers whose wait for a task of this pool goes on.
-    fn waiting(&self) -> usize {
-        self.waits.iter().filter(|each| each.goes_on()).count()
-    }
-
-    /// If every worker waits for a task of this pool, none will ever end: the alarm of one that can be called off.
-    pub(crate) fn stuck_wait(&self) -> Option<Option<Token>> {
-        (self.waiting() == self.workers).then(|| self.waits.iter().rev().find_map(|each| each.alarm.clone()))
-    }
-
-    /// Waits that can only be ended by each other, with the newest among them: the alarm of one that can be called off.
-    ///
-    /// Begins with all waits that go on as suspects, and acquits, until nothing changes, those that wait for something
-    /// which does not depend on a suspect.
-    fn hopeless_wait(&self) -> Option<Option<Token>> {
-        let mut suspects: Vec<&WaitNote> = self.waits.iter().filter(|each| each.goes_on()).collect();
-        loop {
-            let before = suspects.len();
-            let guilty: Vec<&WaitNote> = suspects
-                .iter()
-                .filter(|each| {
-                    let never_ends = |task: &usize| suspects.iter().any(|other| other.running.contains(task));
-                    each.awaits.is_hopeless(never_ends)
-                })
-                .copied()
-                .collect();
-            suspects = guilty;
-            if suspects.len() == before {
-                break;
-            }
-        }
-        let newest = self.waits.last().map(|each| each.number);
-        let is_concerned = suspects.iter().any(|each| Some(each.number) == newest);
-        is_concerned.then(|| suspects.iter().rev().find_map(|each| each.alarm.clone()))
+    /// If every worker waits for a task of this pool, none will ever end.
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        self.waits.everybody(self.workers)
     }
 
     pub(crate) fn read(&self) -> CrewReading {
@@ -386,7 +297,9 @@ impl Crew {
 
 #[cfg(test)]
 mod tests {
+    use super::super::waits::tests::forever;
     use super::*;
+    use crate::pool::waits::Awaits;
 
     fn crew(core: usize, max: usize, spare: usize) -> Crew {
         let mut crew = Crew::new(
@@ -403,63 +316,11 @@ mod tests {
         crew
     }
 
-    /// A wait that goes on for ever, named after the task that waits.
-    fn note(running: usize, target: usize) -> Option<WaitNote> {
-        Some(WaitNote {
-            number: running,
-            running: vec![running],
-            awaits: if target == 0 {
-                Awaits::Unknown
-            } else {
-                Awaits::OneOf(vec![target])
-            },
-            goes_on: GoesOn(Box::new(|| true)),
-            alarm: Some(Token::new()),
-        })
-    }
-
-    #[test]
-    fn a_circle_is_seen_by_whoever_would_close_it() {
-        let mut crew = crew(4, 4, 4);
-        assert!(crew.block(note(1, 2)).is_ok());
-        assert!(crew.block(note(2, 3)).is_ok());
-        assert!(crew.block(note(3, 1)).is_err(), "1 waits for 2, 2 for 3");
-        assert!(crew.block(note(3, 4)).is_ok());
-        crew.unblock(Some(2));
-        assert!(crew.block(note(4, 1)).is_ok(), "2 goes on, so 1 will");
-    }
-
-    #[test]
-    fn a_circle_leads_through_one_of_several_only_if_all_of_them_do() {
-        let mut crew = crew(5, 5, 5);
-        let mut group = note(1, 2).unwrap();
-        group.awaits = Awaits::OneOf(vec![2, 3]);
-        assert!(crew.block(Some(group)).is_ok());
-        assert!(crew.block(note(2, 1)).is_ok(), "3 may end");
-        assert!(crew.block(note(3, 1)).is_err(), "neither will");
-    }
-
-    #[test]
-    fn a_wait_that_cannot_be_called_off_makes_another_give_up() {
-        let mut crew = crew(3, 3, 3);
-        let child = note(2, 1).unwrap();
-        let alarm = child.alarm.clone().unwrap();
-        assert!(crew.block(Some(child)).is_ok());
-        let mut brace = note(1, 2).unwrap();
-        brace.awaits = Awaits::All(Arc::new(Lock::new(HashSet::from([2, 9]))));
-        brace.alarm = None;
-        let told = crew
-            .block(Some(brace))
-            .unwrap()
-            .expect("the child waits for its parent");
-        assert!(told.is_same(&alarm));
-    }
-
     #[test]
     fn the_last_worker_may_not_wait_when_no_spare_is_left() {
         let mut crew = crew(2, 2, 0);
-        assert!(crew.block(note(1, 0)).is_ok());
-        assert!(crew.block(note(2, 0)).is_err());
+        assert!(crew.block(Some(forever(1, Awaits::Unknown))).is_ok());
+        assert!(crew.block(Some(forever(2, Awaits::Unknown))).is_err());
         assert!(crew.block(None).is_ok(), "a wait with a limit ends by itself");
     }
 

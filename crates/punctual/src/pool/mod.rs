@@ -19,6 +19,7 @@ pub(crate) mod reject;
 mod resize;
 pub(crate) mod staff;
 mod state;
+pub(crate) mod waits;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
 pub use crew::Growth;

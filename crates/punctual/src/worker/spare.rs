@@ -7,9 +7,9 @@
 
 #![allow(unsafe_code)]
 
-pub(crate) use crate::pool::crew::Awaits;
-use crate::pool::crew::{GoesOn, Stuck, WaitNote};
 use crate::pool::engine::{Attention, Engine};
+pub(crate) use crate::pool::waits::Awaits;
+use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
 use crate::sync::Arc;
 use crate::sync::wait::WordRef;
 use crate::task::block::Header;
@@ -130,11 +130,11 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     // And for those in line there is a hand more.
     lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
-    if is_noted && let Some(alarm) = lent.engine.stuck_wait() {
+    if is_noted && let Some(trouble) = lent.engine.trouble() {
         if !must_wait {
             return Err(Stuck);
         }
-        if let Some(alarm) = alarm {
+        if let Some(alarm) = trouble.way_out {
             alarm.cancel();
         }
     }
@@ -180,8 +180,8 @@ impl Engine {
         }
     }
 
-    fn stuck_wait(&self) -> Option<Option<Token>> {
-        self.room.look(|producers, _| producers.gate.stuck_wait())
+    fn trouble(&self) -> Option<Trouble> {
+        self.room.look(|producers, _| producers.gate.trouble())
     }
 
     /// Runs a task that was not accepted on the thread that brought it.
