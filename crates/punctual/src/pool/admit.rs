@@ -11,7 +11,7 @@ use super::crew::{Crew, Growth};
 use super::engine::Engine;
 use super::line::Permit;
 use crate::Reason;
-use crate::queue::room::Producers;
+use crate::queue::producers::Producers;
 use crate::queue::{Capacity, Refusal};
 use crate::sync::Arc;
 use crate::task::Class;

@@ -14,7 +14,7 @@
 use super::Size;
 use super::line::Waiter;
 use super::waits::{Stuck, Trouble, WaitNote, Waits};
-use crate::queue::room::Gate;
+use crate::queue::producers::Gate;
 use crate::sync::Arc;
 use crate::task::Token;
 use crate::time::{Tick, deadline_after};

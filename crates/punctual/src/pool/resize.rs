@@ -10,7 +10,7 @@ use super::reject::Reject;
 use super::{MAX_THREADS, Size};
 use crate::ConfigError;
 use crate::queue::Capacity;
-use crate::queue::room::Producers;
+use crate::queue::producers::Producers;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::task::contain;

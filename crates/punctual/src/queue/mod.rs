@@ -2,17 +2,21 @@
 //!
 //! In: records, under the producers' lock, where order, acceptance, capacity and closing are decided together. Out:
 //! one record at a time, under the consumers' lock. A queue knows no workers and wakes nobody: it answers, and the
-//! pool acts. [`segment`] is the memory, [`chain`] the two ends of a log made of it, [`room`] the locks and counts.
+//! pool acts. [`segment`] is the memory, [`chain`] the two ends of a log made of it, [`producers`] what is decided about
+//! one more record, [`counts`] what is counted, [`room`] the locks.
 
 mod chain;
+mod counts;
 #[cfg(all(test, loom))]
 mod models;
+pub(crate) mod producers;
 pub(crate) mod room;
 mod segment;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
-pub(crate) use room::{Refusal, Room};
+pub(crate) use producers::Refusal;
+pub(crate) use room::Room;
 
 /// How much may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

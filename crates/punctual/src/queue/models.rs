@@ -4,7 +4,8 @@
 //! has a witness cell that both ends touch: loom fails the model if they ever do so at once.
 
 use super::Capacity;
-use super::room::{Refusal, Room};
+use super::producers::Refusal;
+use super::room::Room;
 use crate::models::model;
 use crate::sync::Arc;
 use crate::task::home::Removal;

@@ -2,29 +2,24 @@
 //!
 //! In: records, accepted or refused under the producers' lock. Out: records, one at a time, under the consumers'
 //! lock, in the order in which they were accepted. Lock order: consumers before producers. Nothing
-//! user-written happens under either lock, and nothing is allocated there but a sweep's list of what it found.
-//!
-//! **Counting.** `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a
-//! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`: tasks
-//! that ended without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push until the task is taken or removed, so
-//! `waiting = pushed - taken - removed`, and each permit comes back exactly once. The producers keep a stale copy of what
-//! came back and look again only when that is used up: in the common case they compare two numbers of their own and read
-//! nothing that consumers write.
+//! user-written happens under either lock, and nothing is allocated there but a list of dead entries. What is counted is
+//! in [`counts`](super::counts), what producers decide in [`producers`](super::producers).
 //!
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
 use super::Capacity;
-use super::chain::{Head, Swept, Tail};
+use super::chain::{Head, Swept};
+use super::counts::{Popped, Removed, Tally};
+use super::producers::{Gate, Producers};
 use super::segment::Owned;
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::atomic::Ordering::{Acquire, Relaxed};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
-use crate::task::Class;
 use crate::task::home::Removal;
-use crate::task::record::{Payload, Slot};
+use crate::task::record::Slot;
 use crate::task::state::Claim;
-use crate::time::{Clock, Tick};
+use crate::time::Tick;
 
 /// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
 const MAX_SPARES: usize = 256;
@@ -37,77 +32,14 @@ const DEAD_SLACK: u64 = 1024;
 pub(crate) struct Room<G> {
     producers: Padded<Lock<Producers<G>>>,
     /// Mirror of [`Producers::pushed`], for those who look without the lock.
-    pushed: Padded<AtomicU64>,
+    pub(super) pushed: Padded<AtomicU64>,
     consumers: Padded<Lock<Consumers>>,
     popped: Padded<Popped>,
-    removed: Removed,
+    pub(super) removed: Removed,
     /// Mirrors of the flags that are set under both locks.
     paused: AtomicBool,
     waited_for: AtomicBool,
     spares: Lock<Vec<Owned>>,
-}
-
-/// Tasks that left without being taken by a worker; each count only grows, once per task.
-struct Removed {
-    cancelled: AtomicU64,
-    returned: AtomicU64,
-    evicted: AtomicU64,
-    joined: AtomicU64,
-}
-
-impl Removed {
-    fn new() -> Self {
-        Removed {
-            cancelled: AtomicU64::new(0),
-            returned: AtomicU64::new(0),
-            evicted: AtomicU64::new(0),
-            joined: AtomicU64::new(0),
-        }
-    }
-
-    fn count(&self, how: Removal) {
-        let counter = match how {
-            Removal::Cancelled => &self.cancelled,
-            Removal::Returned => &self.returned,
-            Removal::Evicted => &self.evicted,
-            Removal::Joined => &self.joined,
-        };
-        counter.fetch_add(1, AcqRel);
-    }
-
-    fn sum(&self) -> u64 {
-        let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
-        ended + self.joined.load(Acquire)
-    }
-}
-
-/// What a room asks of what the pool keeps under the producers' lock.
-pub(crate) trait Gate {
-    /// Whether submissions wait for room.
-    fn is_waited_for(&self) -> bool;
-}
-
-impl Gate for () {
-    fn is_waited_for(&self) -> bool {
-        false
-    }
-}
-
-/// Everything that decides about acceptance.
-pub(crate) struct Producers<G> {
-    tail: Tail,
-    pushed: u64,
-    /// Permits that came back, when last looked at; never more than the truth.
-    returned: u64,
-    capacity: Capacity,
-    /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
-    /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
-    open_until: u64,
-    /// Permits of submissions that are starting a worker before they publish.
-    reserved: u64,
-    closed: bool,
-    paused: bool,
-    pub(crate) gate: G,
 }
 
 struct Consumers {
@@ -128,155 +60,10 @@ enum Taken {
     Nothing,
 }
 
-/// Mirror of the consumers' counts, for those who look without their lock.
-struct Popped {
-    records: AtomicU64,
-    taken: AtomicU64,
-}
-
-impl Popped {
-    fn publish(&self, consumers: &Consumers) {
-        self.taken.store(consumers.taken, Release);
-        self.records.store(consumers.popped, Release);
-    }
-}
-
-/// Why a task was not let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    Closed,
-    Full { waiting: usize, capacity: usize },
-}
-
-/// Counts read at one moment; see [`Room::tally`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tally {
-    pub(crate) pushed: u64,
-    pub(crate) taken: u64,
-    /// Tasks that were cancelled before they were taken.
-    pub(crate) cancelled: u64,
-    /// Tasks that `stop` or `drain` took out.
-    pub(crate) returned: u64,
-    /// Tasks that were thrown out for others.
-    pub(crate) evicted: u64,
-    /// Tasks that somebody who waited for them ran in place; not part of `taken`.
-    pub(crate) joined: u64,
-    pub(crate) capacity: Capacity,
-    pub(crate) paused: bool,
-}
-
-impl Tally {
-    pub(crate) fn waiting(&self) -> u64 {
-        self.pushed - self.taken - self.joined - self.cancelled - self.returned - self.evicted
-    }
-}
-
-impl<G: Gate> Producers<G> {
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// For [`Room::attend`].
-    pub(crate) fn close(&mut self) {
-        self.closed = true;
-        self.shut();
-    }
-
-    /// For [`Room::attend`]: a closed room must be taken from, or it could not end.
-    pub(crate) fn unpause(&mut self) {
-        self.paused = false;
-    }
-
-    /// Whether a record may be written without a look at anything else.
-    #[inline]
-    pub(crate) fn is_open(&self) -> bool {
-        self.pushed < self.open_until
-    }
-
-    /// Makes the next submission look: something changed, here or in the gate.
-    pub(crate) fn shut(&mut self) {
-        self.open_until = 0;
-    }
-
-    /// After a look that let one in: as many need not look.
-    pub(crate) fn open_for(&mut self, records: u64) {
-        self.open_until = self.pushed.saturating_add(records);
-    }
-
-    pub(crate) fn capacity(&self) -> Capacity {
-        self.capacity
-    }
-
-    pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
-        self.capacity = capacity;
-        self.shut();
-    }
-
-    /// Tasks that hold a permit now, or are about to: the capacity is compared with this.
-    pub(crate) fn held(&mut self, room: &Room<G>) -> u64 {
-        self.returned = room.permits_back();
-        self.pushed - self.returned + self.reserved
-    }
-
-    /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
-    /// without those that left untaken or that somebody ran in place.
-    pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        self.pushed + self.reserved - room.removed.sum()
-    }
-
-    /// Whether a submission is between its reservation and its publication.
-    pub(crate) fn has_reservations(&self) -> bool {
-        self.reserved > 0
-    }
-
-    /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
-    #[inline]
-    pub(crate) fn push<P: Payload>(
-        &mut self,
-        room: &Room<G>,
-        class: Class,
-        payload: P,
-        stamp: bool,
-        clock: &Clock,
-    ) -> Result<(), P> {
-        self.tail.push(class, payload, self.pushed, stamp, clock)?;
-        self.pushed += 1;
-        // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
-        // takes, so Release is more than it needs (weakened, no model fails).
-        room.pushed.store(self.pushed, Release);
-        Ok(())
-    }
-
-    /// Holds a permit for a submission that must leave the lock before it can publish.
-    pub(crate) fn reserve(&mut self) {
-        self.reserved += 1;
-        self.shut();
-    }
-
-    pub(crate) fn unreserve(&mut self) {
-        self.reserved -= 1;
-        self.shut();
-    }
-}
-
 impl<G: Gate> Room<G> {
     pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
         Room {
-            producers: Padded(Lock::new(Producers {
-                tail: Tail::new(Owned::new()),
-                pushed: 0,
-                returned: 0,
-                capacity,
-                open_until: 0,
-                reserved: 0,
-                closed: false,
-                paused: false,
-                gate,
-            })),
+            producers: Padded(Lock::new(Producers::new(capacity, gate))),
             pushed: Padded(AtomicU64::new(0)),
             consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
@@ -284,10 +71,7 @@ impl<G: Gate> Room<G> {
                 taken: 0,
                 heed: false,
             })),
-            popped: Padded(Popped {
-                records: AtomicU64::new(0),
-                taken: AtomicU64::new(0),
-            }),
+            popped: Padded(Popped::new()),
             removed: Removed::new(),
             paused: AtomicBool::new(false),
             waited_for: AtomicBool::new(false),
@@ -320,7 +104,7 @@ impl<G: Gate> Room<G> {
     }
 
     /// Permits that came back: counts that only grow, so the sum is never more than the truth.
-    fn permits_back(&self) -> u64 {
+    pub(super) fn permits_back(&self) -> u64 {
         self.popped.taken.load(Acquire) + self.removed.sum()
     }
 
@@ -438,7 +222,7 @@ impl<G: Gate> Room<G> {
         if !lost {
             consumers.taken += 1;
         }
-        self.popped.publish(consumers);
+        self.popped.publish(consumers.popped, consumers.taken);
         !lost
     }
 
@@ -463,7 +247,7 @@ impl<G: Gate> Room<G> {
                     .peek_entry()
                     .is_some_and(|entry| entry.header().state.claim_to_remove() == Claim::Lost);
                 consumers.popped += 1;
-                self.popped.publish(&consumers);
+                self.popped.publish(consumers.popped, consumers.taken);
                 if !lost {
                     self.removed.count(Removal::Evicted);
                     producers.reserve();
@@ -552,7 +336,7 @@ impl<G: Gate> Room<G> {
             consumers.head.sweep(&mut swept);
             self.producers.lock().tail.sweep(&mut swept);
             consumers.popped += swept.dead.len() as u64;
-            self.popped.publish(&consumers);
+            self.popped.publish(consumers.popped, consumers.taken);
         }
         for segment in swept.emptied {
             self.spare(Some(segment));
@@ -571,7 +355,7 @@ impl<G: Gate> Room<G> {
         let mut back = Head::new(second);
         back.refill(&mut self.producers.lock().tail);
         consumers.popped += front.left() + back.left();
-        self.popped.publish(&consumers);
+        self.popped.publish(consumers.popped, consumers.taken);
         drop(consumers);
         Drained {
             chains: [front, back],
@@ -608,30 +392,6 @@ impl<G: Gate> Room<G> {
     pub(crate) fn glance(&self) -> (u64, u64) {
         let pushed = self.pushed.load(Acquire);
         (pushed, pushed.saturating_sub(self.permits_back()))
-    }
-
-    /// What the pool's admission does, without a pool.
-    #[cfg(all(test, not(shuttle)))]
-    pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
-        loop {
-            let mut producers = self.producers();
-            if producers.closed {
-                return Err(Refusal::Closed);
-            }
-            let waiting = producers.held(self) as usize;
-            match producers.capacity {
-                Capacity::Bounded(capacity) if waiting >= capacity => {
-                    return Err(Refusal::Full { waiting, capacity });
-                }
-                _ => {}
-            }
-            match producers.push(self, Class::ROOT, payload, true, &Clock::system()) {
-                Ok(()) => return Ok(()),
-                Err(back) => payload = back,
-            }
-            drop(producers);
-            self.bring();
-        }
     }
 
     /// Where the fields lie that different sides write.

@@ -14,7 +14,7 @@ use crate::pool::State;
 use crate::pool::crew::Crew;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::{Departure, Post};
-use crate::queue::room::Producers;
+use crate::queue::producers::Producers;
 use crate::sync::{Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;

@@ -1,0 +1,181 @@
+//! The producers' side of a room: what is decided under their lock.
+//!
+//! In: one more task. Out: whether it may be written without a further look, and the write. Order, acceptance, capacity
+//! and closing are plain fields here; what the pool decides beside them is its [`Gate`].
+
+use super::Capacity;
+use super::chain::Tail;
+use super::room::Room;
+use super::segment::Owned;
+use crate::sync::atomic::Ordering::Release;
+use crate::task::Class;
+use crate::task::record::Payload;
+use crate::time::Clock;
+
+/// What a room asks of what the pool keeps under the producers' lock.
+pub(crate) trait Gate {
+    /// Whether submissions wait for room.
+    fn is_waited_for(&self) -> bool;
+}
+
+impl Gate for () {
+    fn is_waited_for(&self) -> bool {
+        false
+    }
+}
+
+/// Everything that decides about acceptance.
+pub(crate) struct Producers<G> {
+    pub(super) tail: Tail,
+    pub(super) pushed: u64,
+    /// Permits that came back, when last looked at; never more than the truth.
+    pub(super) returned: u64,
+    pub(super) capacity: Capacity,
+    /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
+    /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
+    open_until: u64,
+    /// Permits of submissions that are starting a worker before they publish.
+    pub(super) reserved: u64,
+    pub(super) closed: bool,
+    pub(super) paused: bool,
+    pub(crate) gate: G,
+}
+
+/// Why a task was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Closed,
+    Full { waiting: usize, capacity: usize },
+}
+
+impl<G: Gate> Producers<G> {
+    pub(super) fn new(capacity: Capacity, gate: G) -> Self {
+        Producers {
+            tail: Tail::new(Owned::new()),
+            pushed: 0,
+            returned: 0,
+            capacity,
+            open_until: 0,
+            reserved: 0,
+            closed: false,
+            paused: false,
+            gate,
+        }
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// For [`Room::attend`].
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+        self.shut();
+    }
+
+    /// For [`Room::attend`]: a closed room must be taken from, or it could not end.
+    pub(crate) fn unpause(&mut self) {
+        self.paused = false;
+    }
+
+    /// Whether a record may be written without a look at anything else.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.pushed < self.open_until
+    }
+
+    /// Makes the next submission look: something changed, here or in the gate.
+    pub(crate) fn shut(&mut self) {
+        self.open_until = 0;
+    }
+
+    /// After a look that let one in: as many need not look.
+    pub(crate) fn open_for(&mut self, records: u64) {
+        self.open_until = self.pushed.saturating_add(records);
+    }
+
+    pub(crate) fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+        self.shut();
+    }
+
+    /// Tasks that hold a permit now, or are about to: the capacity is compared with this.
+    pub(crate) fn held(&mut self, room: &Room<G>) -> u64 {
+        self.returned = room.permits_back();
+        self.pushed - self.returned + self.reserved
+    }
+
+    /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
+    /// without those that left untaken or that somebody ran in place.
+    pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
+        self.pushed + self.reserved - room.removed.sum()
+    }
+
+    /// Whether a submission is between its reservation and its publication.
+    pub(crate) fn has_reservations(&self) -> bool {
+        self.reserved > 0
+    }
+
+    /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
+    #[inline]
+    pub(crate) fn push<P: Payload>(
+        &mut self,
+        room: &Room<G>,
+        class: Class,
+        payload: P,
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
+        self.tail.push(class, payload, self.pushed, stamp, clock)?;
+        self.pushed += 1;
+        // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
+        // takes, so Release is more than it needs (weakened, no model fails).
+        room.pushed.store(self.pushed, Release);
+        Ok(())
+    }
+
+    /// Holds a permit for a submission that must leave the lock before it can publish.
+    pub(crate) fn reserve(&mut self) {
+        self.reserved += 1;
+        self.shut();
+    }
+
+    pub(crate) fn unreserve(&mut self) {
+        self.reserved -= 1;
+        self.shut();
+    }
+}
+
+impl<G: Gate> Room<G> {
+    /// What the pool's admission does, without a pool.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {
+        loop {
+            let mut producers = self.producers();
+            if producers.closed {
+                return Err(Refusal::Closed);
+            }
+            let waiting = producers.held(self) as usize;
+            match producers.capacity {
+                Capacity::Bounded(capacity) if waiting >= capacity => {
+                    return Err(Refusal::Full { waiting, capacity });
+                }
+                _ => {}
+            }
+            match producers.push(self, Class::ROOT, payload, true, &Clock::system()) {
+                Ok(()) => return Ok(()),
+                Err(back) => payload = back,
+            }
+            drop(producers);
+            self.bring();
+        }
+    }
+}
