@@ -139,6 +139,7 @@ fn fault_09_a_circle_is_seen_through_an_in_place_run() {
     let (give_first, get_first) = channel::<TaskHandle<()>>();
     let (tell, told) = channel();
     let (begin, begun) = channel::<()>();
+    let (is_in_place, in_place) = channel::<()>();
     let tell_third = tell.clone();
     let third = pool
         .submit(move || {
@@ -152,6 +153,7 @@ fn fault_09_a_circle_is_seen_through_an_in_place_run() {
         .submit(move || {
             let second = own
                 .submit(move || {
+                    is_in_place.send(()).expect("the test waits for this");
                     begun.recv().expect("the third has begun");
                     join(get_third.recv().expect("it is sent below"))
                 })
@@ -160,6 +162,8 @@ fn fault_09_a_circle_is_seen_through_an_in_place_run() {
                 .expect("the test waits for this");
         })
         .unwrap();
+    // Before that the third would run the first in place.
+    in_place.recv().expect("the second runs");
     give_third.send(third).expect("the second waits for this");
     give_first.send(first).expect("the third waits for this");
     let said: Vec<Said> = (0..2)

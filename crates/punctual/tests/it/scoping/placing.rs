@@ -204,10 +204,29 @@ fn scope_brace_is_not_ended_by_the_token_of_its_task() {
     let caller = watcher
         .submit(move || {
             let mut done = false;
+            pool.scope(|s| s.execute(|| done = task::sleep(HOUR).is_ok()));
+            tell.send(done).expect("the test waits for this");
+        })
+        .unwrap();
+    settle(&clock);
+    assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
+    settle(&clock);
+    let early = told.try_recv();
+    clock.advance(HOUR);
+    assert!(early.is_err(), "the brace waits");
+    assert!(told.recv_timeout(LONG).unwrap(), "and the child was not told");
+}
+
+#[test]
+fn scope_join_is_ended_by_the_token_of_its_task_and_the_brace_waits_all_the_same() {
+    let clock = Clock::manual();
+    let (pool, watcher) = (pool_on(&clock, 1), pool_on(&clock, 1));
+    let (tell, told) = channel();
+    let caller = watcher
+        .submit(move || {
+            let mut done = false;
             let interrupted = pool.scope(|s| {
-                let task = s.submit(|| {
-                    done = task::sleep(HOUR).is_ok();
-                });
+                let task = s.submit(|| done = task::sleep(HOUR).is_ok());
                 task.join().unwrap_err().is_interrupted()
             });
             tell.send((interrupted, done)).expect("the test waits for this");
@@ -215,8 +234,6 @@ fn scope_brace_is_not_ended_by_the_token_of_its_task() {
         .unwrap();
     settle(&clock);
     assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
-    settle(&clock);
-    assert!(told.try_recv().is_err(), "the brace waits");
     clock.advance(HOUR);
     assert_eq!(told.recv_timeout(LONG).unwrap(), (true, true));
 }
@@ -403,13 +420,14 @@ fn scope_brace_runs_a_child_that_comes_while_it_sleeps() {
 fn scope_shows_what_is_pending() {
     let pool = single();
     let held = hold(&pool);
-    let held = Mutex::new(Some(held));
-    pool.scope(|s| {
+    let (scope, task, is_finished) = pool.scope(|s| {
         let task = s.submit(|| ());
-        assert_eq!(format!("{s:?}"), "Scope(1 pending)");
-        assert!(format!("{task:?}").contains("Queued"), "{task:?}");
-        assert!(!task.is_finished());
-        held.lock().unwrap().take();
+        let seen = (format!("{s:?}"), format!("{task:?}"), task.is_finished());
+        drop(held);
         task.join().unwrap();
+        seen
     });
+    assert_eq!(scope, "Scope(1 pending)");
+    assert!(task.contains("Queued"), "{task}");
+    assert!(!is_finished);
 }
