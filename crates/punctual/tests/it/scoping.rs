@@ -10,6 +10,8 @@ mod panicking;
 mod placing;
 /// Random scopes on several threads.
 mod randomly;
+/// Tokens, clocks, hooks and decorators round scoped tasks.
+mod watching;
 
 use punctual::{Pool, PoolBuilder, Queue};
 use std::any::Any;
