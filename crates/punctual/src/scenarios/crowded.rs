@@ -14,6 +14,18 @@ fn builder() -> PoolBuilder {
     Pool::builder("scenario")
 }
 
+/// One worker, room for one waiting task.
+fn narrow(reject: Reject) -> Pool {
+    let builder = builder().core_threads(1).queue(Queue::bounded(1));
+    builder.on_full(reject).build().unwrap()
+}
+
+/// No core threads, and nobody stays without a task.
+fn fleeting(max: usize, queue: Queue) -> Pool {
+    let builder = builder().core_threads(0).max_threads(max).queue(queue);
+    builder.keep_alive(Duration::ZERO).build().unwrap()
+}
+
 fn assert_all_settled(stats: &Stats) {
     let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
     assert_eq!(stats.submitted, ends, "{stats:?}");
@@ -28,13 +40,7 @@ fn assert_all_settled(stats: &Stats) {
 #[test]
 fn resize_submit_retire_shutdown() {
     explore(|| {
-        let pool = builder()
-            .core_threads(0)
-            .max_threads(2)
-            .keep_alive(Duration::ZERO)
-            .queue(Queue::bounded(1))
-            .build()
-            .unwrap();
+        let pool = fleeting(2, Queue::bounded(1));
         let marks = Marks::default();
         let submitters: Vec<_> = (0..2)
             .map(|_| {
@@ -60,13 +66,7 @@ fn resize_submit_retire_shutdown() {
 #[test]
 fn retire_meets_submit() {
     explore(|| {
-        let pool = builder()
-            .core_threads(0)
-            .max_threads(1)
-            .keep_alive(Duration::ZERO)
-            .queue(Queue::unbounded())
-            .build()
-            .unwrap();
+        let pool = fleeting(1, Queue::unbounded());
         for n in 0..2 {
             let task = pool.submit(move || n).unwrap();
             assert_eq!(task.join().unwrap(), n);
@@ -80,12 +80,7 @@ fn retire_meets_submit() {
 #[test]
 fn block_stop() {
     explore(|| {
-        let pool = builder()
-            .core_threads(1)
-            .queue(Queue::bounded(1))
-            .on_full(Reject::Block(Duration::MAX))
-            .build()
-            .unwrap();
+        let pool = narrow(Reject::Block(Duration::MAX));
         let marks = Marks::default();
         let submitters: Vec<_> = (0..3)
             .map(|_| {
@@ -113,12 +108,7 @@ fn block_stop() {
 #[test]
 fn every_waiter_gets_room() {
     explore(|| {
-        let pool = builder()
-            .core_threads(1)
-            .queue(Queue::bounded(1))
-            .on_full(Reject::Block(Duration::MAX))
-            .build()
-            .unwrap();
+        let pool = narrow(Reject::Block(Duration::MAX));
         let submitters: Vec<_> = (0..3)
             .map(|_| {
                 let pool = pool.clone();
@@ -138,11 +128,7 @@ fn every_waiter_gets_room() {
 #[test]
 fn a_place_given_up_goes_to_the_next() {
     explore(|| {
-        let pool = builder()
-            .core_threads(1)
-            .queue(Queue::bounded(1))
-            .build()
-            .unwrap();
+        let pool = narrow(Reject::Abort);
         let (pool2, pool3) = (pool.clone(), pool.clone());
         let fickle = thread::spawn(move || {
             let mut submission = pin!(pool2.submit_async(|| 1));
@@ -277,12 +263,7 @@ fn scope_stop() {
 #[test]
 fn discard_oldest() {
     explore(|| {
-        let pool = builder()
-            .core_threads(1)
-            .queue(Queue::bounded(1))
-            .on_full(Reject::DiscardOldest)
-            .build()
-            .unwrap();
+        let pool = narrow(Reject::DiscardOldest);
         let marks = Marks::default();
         let submitters: Vec<_> = (0..2)
             .map(|_| {
