@@ -142,9 +142,9 @@ impl Crew {
         self.workers
     }
 
-    /// Workers that are known to run. (One may have left again before its starter could say that it had started.)
+    /// Workers that are known to run: their starter has said so, or they have looked into the queue.
     pub(crate) fn live(&self) -> usize {
-        self.workers.saturating_sub(self.starting)
+        self.workers - self.starting.min(self.fresh)
     }
 
     /// Places in the queue beyond its capacity: a fresh worker will take one task at once.
@@ -161,7 +161,7 @@ impl Crew {
 
     /// All there are have only been asked for: a task that relied on one of these could be stranded.
     pub(crate) fn is_all_starting(&self) -> bool {
-        self.workers <= self.starting
+        self.live() == 0
     }
 
     /// Of those that are known to run: nobody may rely on the others.
