@@ -62,9 +62,19 @@ impl Engine {
         let stamp = self.idle.read().searchers() == 0;
         loop {
             let mut producers = self.room.producers();
-            if !producers.is_open() && !matches!(self.plan(&mut producers, false), Plan::Push) {
-                drop(producers);
-                return self.admit_slowly(class, payload, stamp);
+            if !producers.is_open() {
+                match self.plan(&mut producers, false) {
+                    Plan::Push => {}
+                    Plan::Refuse(refusal) => {
+                        drop(producers);
+                        let reason = self.reason_of(refusal);
+                        return Err(Refused { payload, reason });
+                    }
+                    Plan::Start | Plan::Wait => {
+                        drop(producers);
+                        return self.admit_slowly(class, payload, stamp);
+                    }
+                }
             }
             match producers.push(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => break,
@@ -168,7 +178,7 @@ impl Engine {
         })
     }
 
-    /// The long way in: a worker is missing, or there is no room.
+    /// The long way in: a worker is missing.
     #[cold]
     fn admit_slowly<P: Payload>(
         self: &Arc<Self>,
