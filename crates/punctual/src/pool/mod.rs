@@ -1,7 +1,7 @@
 //! The front door: building a pool, getting in, and closing it.
 //!
 //! In: settings, then tasks. Out: a [`Pool`] that owns its threads. [`builder`] checks, [`engine`] is what is shared,
-//! [`admit`] lets tasks in by the rules of the [`crew`], [`reject`] answers when it is full, [`line`] is where
+//! [`admit`] lets tasks in by the rules of the [`crew`], [`reject`] answers when it is full, [`mod@line`] is where
 //! submissions wait for room, [`resize`] changes a running pool, [`staff`] knows the workers, [`life`] ends it,
 //! [`owner`] says who keeps it open.
 

@@ -67,7 +67,7 @@ impl Removed {
     }
 }
 
-/// Counts read at one moment; see [`Room::tally`].
+/// Counts read at one moment; see [`Room::tally`](super::room::Room::tally).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tally {
     pub(crate) pushed: u64,
