@@ -17,7 +17,8 @@
 //! - A **task** is a closure plus its options. [`Executor::execute`] forgets it; [`Executor::submit`] gives a
 //!   [`TaskHandle`]: join it, `.await` it, cancel it, or drop it and the task goes on. A [`TaskRef`] can do all but take
 //!   the value.
-//! - A [`Queue`] is the waiting room, bounded or not. What does not fit comes back in [`Rejected`], closure and all.
+//! - A [`Queue`] is the waiting room: bounded ([`DEFAULT_QUEUE_CAPACITY`] places unless you say otherwise), unbounded, or
+//!   without places. What does not fit comes back in [`Rejected`], closure and all.
 //! - A [`Clock`] is where time comes from; a [`ManualClock`] is moved by a test.
 //!
 //! # What is promised
@@ -26,7 +27,90 @@
 //! acceptance and shutdown meet at one point. **Every handle resolves**, also those of tasks that were cancelled, or taken
 //! out by [`Pool::stop`]. **A failure stays in its task**: the worker lives, and a panic nobody reads goes to
 //! [`PoolBuilder::on_failure`]. **First in, first out**: if one submit returned before another began, it is taken first,
-//! whoever the submitters are. **No polling**: idle workers are parked.
+//! whoever the submitters are. **No polling**: idle workers are parked. **No hidden deadlock**: a wait inside a task that could
+//! never end is an error. **Bounded means bounded**, queue and threads.
+//!
+//! # Growing and shrinking
+//!
+//! The first submissions start a thread each, up to `core_threads`. When the queue is full more come, up to `max_threads`, and
+//! leave when they were idle for `keep_alive`; with [`Growth::ThreadsFirst`] they come before the queue fills.
+//! [`Pool::resize`] changes both sizes of a running pool at once.
+//!
+//! ```
+//! use punctual::{Growth, Pool, Queue};
+//!
+//! let pool = Pool::builder("crawl")
+//!     .core_threads(2)
+//!     .max_threads(16)
+//!     .growth(Growth::ThreadsFirst)
+//!     .queue(Queue::unbounded())
+//!     .build()?;
+//! let old = pool.resize(4, 8)?;
+//! assert_eq!((old.core, old.max), (2, 16));
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! # When a pool is full
+//!
+//! The queue holds its capacity, and no further thread may start: [`PoolBuilder::on_full`] decides. The default,
+//! [`Reject::Abort`], gives the closure back; others run it on the submitter, drop it, throw out the oldest, wait, or ask a
+//! rule of yours. Whatever happens, its handle resolves and it is counted. [`Executor::submit_timeout`] and
+//! [`Executor::submit_async`] wait for room under every policy, first come first served. After shutdown every task comes back,
+//! whatever the policy. The tables are in `docs/full-queue.md`.
+//!
+//! ```
+//! use punctual::{Pool, Queue, Reject};
+//! use std::time::Duration;
+//!
+//! let pool = Pool::builder("mail").queue(Queue::bounded(100)).on_full(Reject::CallerRuns).build()?;
+//! for n in 0..1_000 {
+//!     pool.execute(move || drop(n))?; // slows down, loses nothing
+//! }
+//! let last = pool.submit_timeout(Duration::from_secs(30), || "sent")?;
+//! assert_eq!(last.join()?, "sent");
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! # Waiting inside a task
+//!
+//! A task may join others of its pool, one deeper than the other: what still waits is run in place, and while it waits for one
+//! that runs, a spare thread stands in. Tasks that wait for each other in a circle are told
+//! ([`JoinError::is_would_deadlock`]).
+//!
+//! ```
+//! use punctual::{Executor, JoinError, Pool};
+//!
+//! fn fib(pool: &Executor, n: u64) -> Result<u64, JoinError> {
+//!     if n < 2 {
+//!         return Ok(n);
+//!     }
+//!     let other = pool.clone();
+//!     let left = pool.submit(move || fib(&other, n - 1)).expect("room, and open");
+//!     Ok(fib(pool, n - 2)? + left.join()??)
+//! }
+//!
+//! let pool = Pool::fixed(1)?;
+//! let inside = pool.executor();
+//! assert_eq!(pool.submit(move || fib(&inside, 10))?.join()??, 55);
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! # Many at once
+//!
+//! [`Executor::scope`] runs closures that borrow, and returns when all of them are gone. [`Executor::all`] gives every outcome
+//! in order, [`Executor::any`] the first success, [`Executor::group`] outcomes as they come.
+//!
+//! ```
+//! let pool = punctual::Pool::fixed(2)?;
+//! let mut parts = [1, 2, 3, 4];
+//! pool.scope(|s| {
+//!     for part in &mut parts {
+//!         s.execute(move || *part *= 10);
+//!     }
+//! });
+//! assert_eq!(parts, [10, 20, 30, 40]);
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
 //!
 //! # Cancelling
 //!
@@ -113,3 +197,8 @@ pub use time::{Clock, ManualClock};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And those of the guide to a full queue.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/full-queue.md")]
+struct FullQueue;
