@@ -98,6 +98,28 @@ pub(crate) fn fill(pool: &Pool, gate: &Gate) -> usize {
     unreachable!("the numbers do not end")
 }
 
+/// Four threads offer this many blocking tasks each, all at once; how many were accepted.
+pub(crate) fn let_in_when_racing(pool: &Pool, gate: &Gate, each: usize) -> usize {
+    let start = Barrier::new(4);
+    std::thread::scope(|scope| {
+        let producer = || {
+            start.wait();
+            (0..each).filter(|_| pool.execute(gate.task()).is_ok()).count()
+        };
+        let producers = [(); 4].map(|()| scope.spawn(producer));
+        producers.into_iter().map(|each| each.join().unwrap()).sum()
+    })
+}
+
+/// How many threads there are after each of so many blocking tasks.
+pub(crate) fn threads_after_each(pool: &Pool, gate: &Gate, tasks: usize) -> Vec<usize> {
+    let submit = |_| {
+        pool.execute(gate.task()).expect("a pool with room");
+        pool.stats().threads
+    };
+    (0..tasks).map(submit).collect()
+}
+
 /// Runs this many tasks at the same time, and returns when they have ended: each had a thread of its own.
 pub(crate) fn meet(pool: &Pool, tasks: usize) {
     let meeting = Arc::new(Barrier::new(tasks));

@@ -1,10 +1,9 @@
 //! No queue at all: a task is accepted if a hand is free for it, or one may be started.
 
-use super::{Gate, fill, hold_many, meet, once_active, pool, size};
+use super::{Gate, fill, hold_many, let_in_when_racing, meet, once_active, pool, size};
 use crate::life::running;
 use crate::support::{LONG, hold, in_time, quiet_panic};
 use punctual::{Cancel, Queue, Reason};
-use std::sync::Barrier;
 
 #[test]
 fn tpe_12_without_an_idle_worker_a_thread_starts_up_to_max_and_then_tasks_are_refused() {
@@ -104,19 +103,7 @@ fn tpe_12_producers_that_race_are_let_in_up_to_max() {
     for _ in 0..30 {
         let pool = pool(1, 3, 0);
         let gate = Gate::default();
-        let start = Barrier::new(4);
-        let accepted: usize = std::thread::scope(|scope| {
-            let producers: Vec<_> = (0..4)
-                .map(|_| {
-                    scope.spawn(|| {
-                        start.wait();
-                        (0..3).filter(|_| pool.execute(gate.task()).is_ok()).count()
-                    })
-                })
-                .collect();
-            producers.into_iter().map(|each| each.join().unwrap()).sum()
-        });
-        assert_eq!(accepted, 3);
+        assert_eq!(let_in_when_racing(&pool, &gate, 3), 3);
         assert_eq!(once_active(&pool, 3), (3, 3, 0));
     }
 }

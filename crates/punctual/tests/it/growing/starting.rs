@@ -1,11 +1,9 @@
 //! When a thread starts: one for each of the first submissions, then for those that find the queue full.
 
-use super::{Gate, fill, hold_many, meet, once_active, pool, sized};
+use super::{Gate, fill, hold_many, let_in_when_racing, meet, once_active, pool, sized, threads_after_each};
 use crate::support::{LONG, hold};
 use punctual::{Pool, Queue, Reason};
-use std::sync::Arc;
-use std::sync::Barrier;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn tpe_08_a_new_pool_has_no_threads_and_its_first_task_gets_one() {
@@ -54,13 +52,8 @@ fn tpe_10_core_queue_and_max_fill_to_the_exact_number() {
 fn tpe_10_threads_start_in_their_turn() {
     let pool = pool(2, 4, 3);
     let gate = Gate::default();
-    let mut threads = Vec::new();
-    for _ in 0..7 {
-        pool.execute(gate.task()).unwrap();
-        threads.push(pool.stats().threads);
-    }
     assert_eq!(
-        threads,
+        threads_after_each(&pool, &gate, 7),
         [1, 2, 2, 2, 2, 3, 4],
         "core, then the queue, then the rest"
     );
@@ -80,20 +73,8 @@ fn tpe_10_producers_that_race_fill_to_the_same_number() {
     for _ in 0..20 {
         let pool = pool(1, 3, 3);
         let gate = Gate::default();
-        let start = Barrier::new(4);
-        let accepted: usize = std::thread::scope(|scope| {
-            let producers: Vec<_> = (0..4)
-                .map(|_| {
-                    scope.spawn(|| {
-                        start.wait();
-                        // Each alone would be let in with all of these.
-                        (0..6).filter(|_| pool.execute(gate.task()).is_ok()).count()
-                    })
-                })
-                .collect();
-            producers.into_iter().map(|each| each.join().unwrap()).sum()
-        });
-        assert_eq!(accepted, 6);
+        // Each alone would be let in with all of these.
+        assert_eq!(let_in_when_racing(&pool, &gate, 6), 6);
         assert_eq!(once_active(&pool, 3), (3, 3, 3));
     }
 }
@@ -138,12 +119,7 @@ fn tpe_13_without_core_threads_a_task_is_queued_and_one_worker_starts() {
 fn tpe_13_without_core_threads_a_bounded_queue_fills_before_the_second_worker() {
     let pool = pool(0, 3, 2);
     let gate = Gate::default();
-    let mut threads = Vec::new();
-    for _ in 0..5 {
-        pool.execute(gate.task()).unwrap();
-        threads.push(pool.stats().threads);
-    }
-    assert_eq!(threads, [1, 1, 1, 2, 3]);
+    assert_eq!(threads_after_each(&pool, &gate, 5), [1, 1, 1, 2, 3]);
     assert_eq!(fill(&pool, &gate), 0);
     assert_eq!(once_active(&pool, 3), (3, 3, 2));
 }

@@ -1,9 +1,9 @@
 //! `Growth::ThreadsFirst`: a task waits only when every thread there may be is at work.
 
-use super::{Gate, fill, hold_many, meet, once_active, size, sized};
+use super::{Gate, fill, hold_many, let_in_when_racing, meet, once_active, size, sized, threads_after_each};
 use crate::support::{LONG, hold};
 use punctual::{Growth, Pool, PoolBuilder, Queue};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Mutex};
 
 fn eager(core: usize, max: usize, places: usize) -> PoolBuilder {
     sized(core, max, places).growth(Growth::ThreadsFirst)
@@ -18,12 +18,7 @@ fn threads_come_before_the_queue() {
     for (core, max) in [(0, 3), (1, 3), (3, 3)] {
         let pool = eager_pool(core, max, 2);
         let gate = Gate::default();
-        let mut threads = Vec::new();
-        for _ in 0..5 {
-            pool.execute(gate.task()).unwrap();
-            threads.push(pool.stats().threads);
-        }
-        assert_eq!(threads, [1, 2, 3, 3, 3]);
+        assert_eq!(threads_after_each(&pool, &gate, 5), [1, 2, 3, 3, 3]);
         assert_eq!(fill(&pool, &gate), 0);
         assert_eq!(once_active(&pool, 3), (3, 3, 2));
     }
@@ -35,12 +30,7 @@ fn queue_first_is_the_other_way_round_and_the_default() {
     for builder in [sized(1, 3, 2), sized(1, 3, 2).growth(Growth::QueueFirst)] {
         let pool = builder.build().unwrap();
         let gate = Gate::default();
-        let mut threads = Vec::new();
-        for _ in 0..5 {
-            pool.execute(gate.task()).unwrap();
-            threads.push(pool.stats().threads);
-        }
-        assert_eq!(threads, [1, 1, 1, 2, 3]);
+        assert_eq!(threads_after_each(&pool, &gate, 5), [1, 1, 1, 2, 3]);
     }
 }
 
@@ -97,19 +87,7 @@ fn with_threads_first_producers_that_race_fill_to_the_exact_number() {
     for _ in 0..20 {
         let pool = eager_pool(1, 3, 2);
         let gate = Gate::default();
-        let start = Barrier::new(4);
-        let accepted: usize = std::thread::scope(|scope| {
-            let producers: Vec<_> = (0..4)
-                .map(|_| {
-                    scope.spawn(|| {
-                        start.wait();
-                        (0..5).filter(|_| pool.execute(gate.task()).is_ok()).count()
-                    })
-                })
-                .collect();
-            producers.into_iter().map(|each| each.join().unwrap()).sum()
-        });
-        assert_eq!(accepted, 5);
+        assert_eq!(let_in_when_racing(&pool, &gate, 5), 5);
         assert_eq!(once_active(&pool, 3), (3, 3, 2));
     }
 }
