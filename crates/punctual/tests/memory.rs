@@ -3,46 +3,21 @@
 //!
 //! `PUNCTUAL_CANCEL_TASKS` and `PUNCTUAL_BURST_TASKS` set the sizes.
 
-#![allow(unsafe_code)]
+/// The allocator that counts.
+#[path = "starts/counting.rs"]
+mod counting;
 
+use counting::live;
 use punctual::{Cancel, Pool, Queue, TaskHandle};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
-
-struct Counting;
-
-static LIVE: AtomicI64 = AtomicI64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(block, layout) };
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// One test at a time: they look at the same counter.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// What recycled blocks, spare segments and the test's own lists may keep.
 const SLACK: i64 = 2 << 20;
-
-fn live() -> i64 {
-    LIVE.load(Relaxed)
-}
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))

@@ -12,10 +12,11 @@ mod group;
 mod room;
 
 use crate::support::hold;
-use punctual::{ManualClock, Pool, Queue, task};
+use punctual::{JoinError, ManualClock, Pool, Queue, TaskHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -31,6 +32,31 @@ fn sleepy(told: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<u32, &'static str>
         }
         Ok(60)
     }
+}
+
+/// Counts its run and gives `value`.
+fn counted<T: Send>(runs: &Arc<AtomicUsize>, value: T) -> impl FnOnce() -> T + Send + use<T> {
+    let runs = runs.clone();
+    move || {
+        runs.fetch_add(1, SeqCst);
+        value
+    }
+}
+
+/// A task that makes a call, and what the call answers: a task that was told to stop has a handle without a value.
+fn calling<R: Send + 'static>(
+    watcher: &Pool,
+    call: impl FnOnce() -> R + Send + 'static,
+) -> (TaskHandle<()>, Receiver<R>) {
+    let (tell, answer) = channel();
+    let caller = watcher.submit(move || tell.send(call()).expect("the test waits for this"));
+    (caller.expect("accepted"), answer)
+}
+
+/// Every task failed, and in this way.
+fn assert_each<T>(outcomes: &[Result<T, JoinError>], failed: fn(&JoinError) -> bool) {
+    let is_so = |each: &Result<T, JoinError>| each.as_ref().is_err_and(failed);
+    assert!(outcomes.iter().all(is_so));
 }
 
 /// One worker with room for one waiting task, at work for an hour of the clock.

@@ -1,35 +1,10 @@
 //! Fault 18: memory stays flat under a load that does not fit, whatever becomes of the tasks. Every byte that the
 //! process allocates is counted. `PUNCTUAL_OVERLOAD_SECONDS` sets how long each load lasts.
 
-#![allow(unsafe_code)]
-
+use crate::counting::live;
 use crate::process::{alone, lasts};
 use punctual::{Pool, Queue, Reject};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-struct Counting;
-
-static LIVE: AtomicI64 = AtomicI64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(block, layout) };
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 const PLACES: usize = 100;
 /// What each task carries.
@@ -60,7 +35,7 @@ fn flat(reject: &Reject) {
             0 => drop(pool.execute(body)),
             _ => drop(pool.submit(body)),
         }
-        let live = LIVE.load(Relaxed);
+        let live = live();
         if begin.elapsed() < time / 10 {
             base = base.max(live);
         } else {

@@ -5,6 +5,9 @@
 
 #![cfg_attr(not(target_os = "linux"), allow(unused))]
 
+/// The allocator that counts.
+#[cfg(target_os = "linux")]
+mod counting;
 /// Memory under a load that does not fit.
 #[cfg(target_os = "linux")]
 mod flat;

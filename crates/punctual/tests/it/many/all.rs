@@ -1,9 +1,9 @@
 //! `all` and `all_timeout`: every outcome, in the order of the closures.
 
-use super::{HOUR, LIMIT, MOMENT, busy_with_one_place, held_single, sleepy};
+use super::{HOUR, LIMIT, MOMENT, assert_each, busy_with_one_place, calling, counted, held_single, sleepy};
 use crate::life::{pool_on, settle};
 use crate::support::{assert_all_settled, quiet_panic, single};
-use punctual::{Clock, Pool, task};
+use punctual::{Clock, JoinError, Pool, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -116,11 +116,7 @@ fn inv_04_at_the_limit_what_has_not_started_never_starts() {
         .unwrap();
     clock.advance(LIMIT);
     let outcomes = caller.join().unwrap();
-    assert!(
-        outcomes
-            .iter()
-            .all(|each| each.as_ref().unwrap_err().is_cancelled())
-    );
+    assert_each(&outcomes, JoinError::is_cancelled);
     assert!(pool.close().terminated);
     assert_eq!(runs.load(SeqCst), 1, "one worker had begun one");
     assert_eq!(pool.stats().cancelled, 3);
@@ -141,11 +137,7 @@ fn inv_04_the_limit_covers_the_wait_for_room() {
     assert!(caller.is_finished());
     let outcomes = caller.join().unwrap();
     assert_eq!(outcomes.len(), 4, "an outcome for each closure");
-    assert!(
-        outcomes
-            .iter()
-            .all(|each| each.as_ref().unwrap_err().is_cancelled())
-    );
+    assert_each(&outcomes, JoinError::is_cancelled);
     assert_eq!(pool.stats().queued, 0);
     drop(pool.stop());
 }
@@ -167,27 +159,20 @@ fn inv_06_a_caller_that_is_told_to_stop_cancels_and_tells_all() {
         let (pool, watcher) = (pool_on(&clock, 2), pool_on(&clock, 1));
         let told = Arc::new(AtomicUsize::new(0));
         let (subject, count) = (pool.clone(), told.clone());
-        let (tell, outcomes) = channel();
-        let caller = watcher
-            .submit(move || {
-                let jobs = (0..3).map(|_| sleepy(&count));
-                let outcomes = match limit {
-                    None => subject.all(jobs),
-                    Some(limit) => subject.all_timeout(limit, jobs),
-                };
-                tell.send(outcomes.unwrap()).expect("the test waits for this");
-            })
-            .unwrap();
+        let (caller, outcomes) = calling(&watcher, move || {
+            let jobs = (0..3).map(|_| sleepy(&count));
+            let outcomes = match limit {
+                None => subject.all(jobs),
+                Some(limit) => subject.all_timeout(limit, jobs),
+            };
+            outcomes.unwrap()
+        });
         settle(&clock);
         assert_eq!((pool.stats().active, pool.stats().queued), (2, 1));
 
         assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
         let outcomes = outcomes.recv().expect("the call returns");
-        assert!(
-            outcomes
-                .iter()
-                .all(|each| each.as_ref().unwrap_err().is_interrupted())
-        );
+        assert_each(&outcomes, JoinError::is_interrupted);
         settle(&clock);
         assert!(told.load(SeqCst) >= 2, "those that ran were told");
         assert_eq!(pool.stats().cancelled, 3);
@@ -200,24 +185,16 @@ fn inv_06_a_caller_that_was_told_to_stop_before_waits_for_nothing() {
     let (pool, watcher) = (pool_on(&clock, 2), pool_on(&clock, 1));
     let told = Arc::new(AtomicUsize::new(0));
     let (subject, count) = (pool.clone(), told.clone());
-    let (tell, outcomes) = channel();
-    let caller = watcher
-        .submit(move || {
-            task::sleep(HOUR).expect_err("told to stop");
-            tell.send(subject.all((0..3).map(|_| sleepy(&count))).unwrap())
-                .expect("the test waits for this");
-        })
-        .unwrap();
+    let (caller, outcomes) = calling(&watcher, move || {
+        task::sleep(HOUR).expect_err("told to stop");
+        subject.all((0..3).map(|_| sleepy(&count))).unwrap()
+    });
     settle(&clock);
     assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
     let outcomes = outcomes
         .recv()
         .expect("the call returns, and the clock stands still");
-    assert!(
-        outcomes
-            .iter()
-            .all(|each| each.as_ref().unwrap_err().is_interrupted())
-    );
+    assert_each(&outcomes, JoinError::is_interrupted);
     settle(&clock);
     assert_all_settled(&pool.stats());
     assert_eq!(pool.stats().cancelled, 3);
@@ -243,13 +220,7 @@ fn inv_07_a_shutdown_in_the_middle_gives_the_rest_back_and_cancels_what_was_acce
     let (subject, count) = (pool.clone(), runs.clone());
     let caller = watcher
         .submit(move || {
-            let jobs = (0..3).map(|n| {
-                let runs = count.clone();
-                move || {
-                    runs.fetch_add(1, SeqCst);
-                    n
-                }
-            });
+            let jobs = (0..3).map(|n| counted(&count, n));
             subject.all(jobs).map(drop).map_err(|refused| {
                 assert!(refused.is_shutdown());
                 refused
@@ -281,10 +252,6 @@ fn inv_07_a_stop_in_the_middle_is_an_outcome() {
     let unrun = pool.stop();
     assert_eq!(unrun.len(), 3);
     let outcomes = caller.join().unwrap();
-    assert!(
-        outcomes
-            .iter()
-            .all(|each| each.as_ref().unwrap_err().is_cancelled())
-    );
+    assert_each(&outcomes, JoinError::is_cancelled);
     drop(held);
 }

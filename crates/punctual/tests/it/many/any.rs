@@ -1,13 +1,12 @@
 //! `any` and `any_timeout`: the first success, or the last failure.
 
-use super::{HOUR, LIMIT, MOMENT, busy_with_one_place, sleepy};
+use super::{HOUR, LIMIT, MOMENT, busy_with_one_place, calling, counted, sleepy};
 use crate::life::{pool_on, settle};
 use crate::support::{assert_all_settled, quiet_panic, single};
 use punctual::{AnyError, Clock, Pool, Queue, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 type Job = Box<dyn FnOnce() -> Result<u32, &'static str> + Send>;
@@ -27,17 +26,13 @@ fn inv_06_a_caller_that_is_told_to_stop_cancels_and_tells_those_it_started() {
         let (pool, watcher) = (pool_on(&clock, 2), pool_on(&clock, 1));
         let told = Arc::new(AtomicUsize::new(0));
         let (subject, count) = (pool.clone(), told.clone());
-        let (tell, answer) = channel();
-        let caller = watcher
-            .submit(move || {
-                let jobs = (0..3).map(|_| sleepy(&count));
-                let answer = match limit {
-                    None => subject.any(jobs),
-                    Some(limit) => subject.any_timeout(limit, jobs),
-                };
-                tell.send(answer).expect("the test waits for this");
-            })
-            .unwrap();
+        let (caller, answer) = calling(&watcher, move || {
+            let jobs = (0..3).map(|_| sleepy(&count));
+            match limit {
+                None => subject.any(jobs),
+                Some(limit) => subject.any_timeout(limit, jobs),
+            }
+        });
         settle(&clock);
         assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
         let answer = answer.recv().expect("the call returns");
@@ -67,15 +62,7 @@ fn inv_07_a_shutdown_in_the_middle_cancels_what_was_accepted() {
     let runs = Arc::new(AtomicUsize::new(0));
     let (subject, count) = (pool.clone(), runs.clone());
     let caller = watcher
-        .submit(move || {
-            subject.any((0..3).map(|n| {
-                let runs = count.clone();
-                move || {
-                    runs.fetch_add(1, SeqCst);
-                    Ok::<i32, ()>(n)
-                }
-            }))
-        })
+        .submit(move || subject.any((0..3).map(|n| counted(&count, Ok::<i32, ()>(n)))))
         .unwrap();
     settle(&clock);
     assert!(!caller.is_finished(), "the second waits for room");
@@ -154,13 +141,7 @@ fn inv_11_no_more_are_started_than_there_are_and_at_least_one() {
     let pool = Pool::fixed(2).expect("valid settings");
     for _ in 0..50 {
         let runs = Arc::new(AtomicUsize::new(0));
-        let jobs = (0..5).map(|n| {
-            let runs = runs.clone();
-            move || {
-                runs.fetch_add(1, SeqCst);
-                Ok::<i32, ()>(n)
-            }
-        });
+        let jobs = (0..5).map(|n| counted(&runs, Ok::<i32, ()>(n)));
         assert!((0..5).contains(&pool.any(jobs).unwrap()));
         assert!(pool.wait_idle(crate::support::LONG));
         assert!((1..=5).contains(&runs.load(SeqCst)));
@@ -182,11 +163,7 @@ fn inv_11_where_the_caller_runs_them_a_success_ends_it_after_one() {
             let runs = Arc::new(AtomicUsize::new(0));
             let jobs = std::iter::from_fn(|| {
                 made += 1;
-                let runs = runs.clone();
-                Some(move || {
-                    runs.fetch_add(1, SeqCst);
-                    Ok::<u32, ()>(7)
-                })
+                Some(counted(&runs, Ok::<u32, ()>(7)))
             });
             assert_eq!(subject.any(jobs.take(5)).unwrap(), 7);
             (runs.load(SeqCst), made)
