@@ -12,16 +12,37 @@ mod telling;
 use crate::life::settle;
 use crate::support::{LONG, block_on, hold};
 use punctual::{ManualClock, Pool, PoolBuilder, Queue, Reject};
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 /// One thread, one place, and a caller that runs what does not fit. On a manual clock, for [`settle`]: when that returns,
 /// every worker has gone to rest. (`wait_idle` does not wait for the after hook: the task has been counted before.)
 fn small(clock: &ManualClock) -> PoolBuilder {
-    Pool::builder("hooked")
-        .core_threads(1)
+    one_thread(clock)
         .queue(Queue::bounded(1))
         .on_full(Reject::CallerRuns)
-        .clock(clock)
+}
+
+/// One thread on a manual clock, the default queue.
+fn one_thread(clock: &ManualClock) -> PoolBuilder {
+    Pool::builder("hooked").core_threads(1).clock(clock)
+}
+
+thread_local! {
+    /// What [`carrying_context`] takes along.
+    pub(crate) static CONTEXT: Cell<&'static str> = const { Cell::new("none") };
+}
+
+/// A decorator that carries [`CONTEXT`] from the submitter to the run, and restores afterwards what was there.
+pub(crate) fn carrying_context(builder: PoolBuilder) -> PoolBuilder {
+    builder.decorate(
+        || CONTEXT.get(),
+        |context, run| {
+            let outer = CONTEXT.replace(context);
+            run();
+            CONTEXT.set(outer);
+        },
+    )
 }
 
 /// A shared list of what happened.

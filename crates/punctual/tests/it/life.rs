@@ -14,7 +14,7 @@ mod stopping;
 use crate::support::LONG;
 use punctual::task::{self, Cancelled};
 use punctual::{ManualClock, Pool, Queue, TaskHandle};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// A pool of `threads` workers that goes by `clock`.
@@ -32,31 +32,44 @@ pub(crate) fn settle(clock: &ManualClock) {
     clock.advance(Duration::ZERO);
 }
 
-/// A task that has begun and gives `value` once the sender is dropped.
-pub(crate) fn running<T: Send + 'static>(pool: &Pool, value: T) -> (TaskHandle<T>, Sender<()>) {
-    let (open, gate) = channel::<()>();
+/// A task that has begun.
+pub(crate) fn begun<T: Send + 'static>(
+    pool: &Pool,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> TaskHandle<T> {
     let (begun, has_begun) = channel();
     let handle = pool
         .submit(move || {
             begun.send(()).expect("the test waits for this");
-            // An error is the signal: the gate's owner is gone.
-            let _ = gate.recv();
-            value
+            body()
         })
         .expect("a pool with room");
     has_begun.recv().expect("the task runs");
+    handle
+}
+
+/// A task that has begun and gives `value` once the sender is dropped.
+pub(crate) fn running<T: Send + 'static>(pool: &Pool, value: T) -> (TaskHandle<T>, Sender<()>) {
+    let (open, gate) = channel::<()>();
+    let handle = begun(pool, move || {
+        // An error is the signal: the gate's owner is gone.
+        let _ = gate.recv();
+        value
+    });
     (handle, open)
 }
 
 /// A task that has begun and sleeps until it is told to stop; it gives the sleep's own answer.
 pub(crate) fn listening(pool: &Pool) -> TaskHandle<Result<(), Cancelled>> {
-    let (begun, has_begun) = channel();
-    let handle = pool
-        .submit(move || {
-            begun.send(()).expect("the test waits for this");
-            task::sleep(LONG)
-        })
-        .expect("a pool with room");
-    has_begun.recv().expect("the task runs");
-    handle
+    begun(pool, || task::sleep(LONG))
+}
+
+/// A task that makes a call, and what the call answers: a task that was told to stop has a handle without a value.
+pub(crate) fn calling<R: Send + 'static>(
+    pool: &Pool,
+    call: impl FnOnce() -> R + Send + 'static,
+) -> (TaskHandle<()>, Receiver<R>) {
+    let (tell, answer) = channel();
+    let caller = pool.submit(move || tell.send(call()).expect("the test waits for this"));
+    (caller.expect("a pool with room"), answer)
 }

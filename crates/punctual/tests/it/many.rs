@@ -12,11 +12,10 @@ mod group;
 mod room;
 
 use crate::support::hold;
-use punctual::{JoinError, ManualClock, Pool, Queue, TaskHandle, task};
+use punctual::{JoinError, ManualClock, Pool, Queue, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -41,16 +40,6 @@ fn counted<T: Send>(runs: &Arc<AtomicUsize>, value: T) -> impl FnOnce() -> T + S
         runs.fetch_add(1, SeqCst);
         value
     }
-}
-
-/// A task that makes a call, and what the call answers: a task that was told to stop has a handle without a value.
-fn calling<R: Send + 'static>(
-    watcher: &Pool,
-    call: impl FnOnce() -> R + Send + 'static,
-) -> (TaskHandle<()>, Receiver<R>) {
-    let (tell, answer) = channel();
-    let caller = watcher.submit(move || tell.send(call()).expect("the test waits for this"));
-    (caller.expect("accepted"), answer)
 }
 
 /// Every task failed, and in this way.

@@ -61,6 +61,13 @@ pub(crate) fn in_time<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static)
     }
 }
 
+/// Runs `f` in a task of the pool, hands it a pool of its own, and gives what it returns; fails, instead of hanging.
+pub(crate) fn on_worker<R: Send + 'static>(pool: &Pool, f: impl FnOnce(Pool) -> R + Send + 'static) -> R {
+    let own = pool.clone();
+    let task = pool.submit(move || f(own)).expect("a pool with room");
+    in_time(|| task.join().expect("it does not panic"))
+}
+
 /// Looks again and again until `holds`; for what no event announces.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();

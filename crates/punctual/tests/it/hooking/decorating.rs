@@ -1,6 +1,6 @@
 //! Context captured at submission, on the submitter, and put round the run, on whoever runs it.
 
-use super::{Steps, by_the_caller, in_every_way, small};
+use super::{Steps, by_the_caller, in_every_way, one_thread, small};
 use crate::life::settle;
 use crate::support::{Dropped, assert_all_settled, hold};
 use punctual::{Clock, Pool, PoolBuilder, Queue, Reject};
@@ -67,9 +67,7 @@ thread_local!(static USER: Cell<u32> = const { Cell::new(0) });
 #[test]
 fn hook_07_capture_runs_on_the_submitter_and_around_on_the_worker() {
     let clock = Clock::manual();
-    let pool = Pool::builder("context")
-        .core_threads(1)
-        .clock(&clock)
+    let pool = one_thread(&clock)
         .decorate(
             || (USER.get(), thread::current().id()),
             |(user, _), run| {
@@ -104,9 +102,7 @@ fn hook_07_each_task_has_a_context_of_its_own() {
     let clock = Clock::manual();
     let next = AtomicUsize::new(0);
     let (tell, told) = std::sync::mpsc::channel();
-    let pool = Pool::builder("own")
-        .core_threads(1)
-        .clock(&clock)
+    let pool = one_thread(&clock)
         .decorate(
             move || next.fetch_add(1, SeqCst),
             move |number, run| {
@@ -127,9 +123,7 @@ fn hook_07_each_task_has_a_context_of_its_own() {
 #[test]
 fn hook_07_a_future_submission_captures_where_it_was_made() {
     let clock = Clock::manual();
-    let pool = Pool::builder("made")
-        .core_threads(1)
-        .clock(&clock)
+    let pool = one_thread(&clock)
         .decorate(
             || USER.get(),
             |user, run| {

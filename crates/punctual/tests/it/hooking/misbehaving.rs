@@ -1,6 +1,6 @@
 //! A decorator that does not run the task, runs it twice, or panics.
 
-use super::{Steps, small};
+use super::{Steps, one_thread, small};
 use crate::life::settle;
 use crate::support::{Dropped, assert_all_settled, hold, quiet_panic};
 use punctual::{Clock, ManualClock, Pool, Status, TaskHandle};
@@ -13,9 +13,7 @@ use std::sync::atomic::Ordering::SeqCst;
 fn around(clock: &ManualClock, f: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> (Pool, Steps) {
     let steps = Steps::default();
     let (before, after, sink) = (steps.clone(), steps.clone(), steps.clone());
-    let pool = Pool::builder("around")
-        .core_threads(1)
-        .clock(clock)
+    let pool = one_thread(clock)
         .decorate(|| (), move |(), run| f(run))
         .before_task(move |_| before.add("before"))
         .after_task(move |_, outcome| after.add(format!("after {outcome:?}")))
@@ -25,20 +23,34 @@ fn around(clock: &ManualClock, f: impl Fn(&mut dyn FnMut()) + Send + Sync + 'sta
     (pool, steps)
 }
 
+/// A task that has ended, and whose closure, which would note its run, is gone.
+fn ended_without_its_closure(pool: &Pool, steps: &Steps) -> TaskHandle<()> {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let (body, kept) = (steps.body(), Dropped(drops.clone()));
+    let task = pool.submit(move || {
+        body();
+        drop(kept);
+    });
+    let task = task.unwrap();
+    task.wait();
+    assert_eq!(drops.load(SeqCst), 1, "the closure is gone");
+    task
+}
+
+/// A context that panics when it is dropped.
+struct Sharp;
+
+impl Drop for Sharp {
+    fn drop(&mut self) {
+        quiet_panic("a context");
+    }
+}
+
 #[test]
 fn hook_07_a_task_that_is_not_run_is_cancelled() {
     let clock = Clock::manual();
     let (pool, steps) = around(&clock, |_| ());
-    let drops = Arc::new(AtomicUsize::new(0));
-    let (body, kept) = (steps.body(), Dropped(drops.clone()));
-    let task = pool
-        .submit(move || {
-            body();
-            drop(kept);
-        })
-        .unwrap();
-    task.wait();
-    assert_eq!(drops.load(SeqCst), 1, "the closure is gone");
+    let task = ended_without_its_closure(&pool, &steps);
     assert_eq!(task.task_ref().status(), Status::Cancelled);
     assert!(task.join().unwrap_err().is_cancelled());
     settle(&clock);
@@ -93,16 +105,7 @@ fn hook_07_a_second_run_does_nothing() {
 fn hook_07_a_panic_before_the_run_is_the_tasks_panic() {
     let clock = Clock::manual();
     let (pool, steps) = around(&clock, |_| quiet_panic("before the run"));
-    let drops = Arc::new(AtomicUsize::new(0));
-    let (body, kept) = (steps.body(), Dropped(drops.clone()));
-    let task = pool
-        .submit(move || {
-            body();
-            drop(kept);
-        })
-        .unwrap();
-    task.wait();
-    assert_eq!(drops.load(SeqCst), 1, "the closure is gone");
+    let task = ended_without_its_closure(&pool, &steps);
     let error = task.join().unwrap_err();
     assert_eq!(error.to_string(), "the task panicked: before the run");
     settle(&clock);
@@ -190,12 +193,6 @@ fn hook_07_a_capture_that_panics_does_so_on_the_submitter_and_nothing_is_accepte
 #[test]
 fn hook_07_a_context_whose_drop_panics_harms_nobody() {
     let clock = Clock::manual();
-    struct Sharp;
-    impl Drop for Sharp {
-        fn drop(&mut self) {
-            quiet_panic("a context");
-        }
-    }
     let pool = small(&clock).decorate(|| Sharp, |_, run| run()).build().unwrap();
     assert_eq!(pool.submit(|| 5).unwrap().join().unwrap(), 5);
     let held = hold(&pool);
@@ -210,12 +207,6 @@ fn hook_07_a_context_whose_drop_panics_harms_nobody() {
 #[test]
 fn hook_07_a_decorator_and_its_context_may_panic_one_after_the_other() {
     let clock = Clock::manual();
-    struct Sharp;
-    impl Drop for Sharp {
-        fn drop(&mut self) {
-            quiet_panic("a context");
-        }
-    }
     let pool = small(&clock)
         .decorate(|| Sharp, |_, _| quiet_panic("around"))
         .build()

@@ -1,10 +1,11 @@
 //! Waits that could never end: told to exactly one, who is then no longer waited for in vain.
 
 use super::pool_of;
+use crate::life::{begun, running};
 use crate::support::{LONG, assert_all_settled, hold, in_time, until};
 use punctual::{Pool, TaskHandle};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
 
 /// What a task of a circle says about its join.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,7 +51,12 @@ fn circle(pool: &Pool, length: usize) -> Vec<Said> {
         // The n-th is joined by the one before it.
         give.send(handle).expect("the task waits for this");
     }
-    (0..length)
+    heard(&told, length)
+}
+
+/// What so many tasks say.
+fn heard(told: &Receiver<Said>, tasks: usize) -> Vec<Said> {
+    (0..tasks)
         .map(|_| told.recv_timeout(LONG).expect("nobody hangs"))
         .collect()
 }
@@ -58,6 +64,15 @@ fn circle(pool: &Pool, length: usize) -> Vec<Said> {
 fn assert_one_was_told(said: &[Said]) {
     let told = said.iter().filter(|said| **said == Said::WouldDeadlock).count();
     assert_eq!(told, 1, "{said:?}");
+}
+
+/// Of each of many circles of this length one is told, and nothing is left over.
+fn assert_circles_are_told(pool: &Pool, length: usize) {
+    for _ in 0..20 {
+        assert_one_was_told(&circle(pool, length));
+    }
+    assert!(pool.wait_idle(LONG));
+    assert_all_settled(&pool.stats());
 }
 
 #[test]
@@ -100,33 +115,20 @@ fn fault_09_a_task_that_joins_the_one_it_runs_inside_of_is_told() {
         })
         .unwrap();
     give.send(outer).expect("the task waits for this");
-    assert_eq!(
-        told.recv_timeout(LONG).expect("nobody hangs"),
-        Said::WouldDeadlock
-    );
+    assert_eq!(heard(&told, 1), [Said::WouldDeadlock]);
 }
 
 #[test]
 fn fault_09_of_two_that_join_each_other_one_is_told() {
     for (threads, spares) in [(2, 0), (2, 2), (4, 0), (4, 4)] {
-        let pool = pool_of(threads, spares);
-        for _ in 0..20 {
-            assert_one_was_told(&circle(&pool, 2));
-        }
-        assert!(pool.wait_idle(LONG));
-        assert_all_settled(&pool.stats());
+        assert_circles_are_told(&pool_of(threads, spares), 2);
     }
 }
 
 #[test]
 fn fault_09_of_three_in_a_circle_one_is_told() {
     for (threads, spares) in [(3, 0), (3, 2), (5, 0), (5, 5)] {
-        let pool = pool_of(threads, spares);
-        for _ in 0..20 {
-            assert_one_was_told(&circle(&pool, 3));
-        }
-        assert!(pool.wait_idle(LONG));
-        assert_all_settled(&pool.stats());
+        assert_circles_are_told(&pool_of(threads, spares), 3);
     }
 }
 
@@ -166,10 +168,7 @@ fn fault_09_a_circle_is_seen_through_an_in_place_run() {
     in_place.recv().expect("the second runs");
     give_third.send(third).expect("the second waits for this");
     give_first.send(first).expect("the third waits for this");
-    let said: Vec<Said> = (0..2)
-        .map(|_| told.recv_timeout(LONG).expect("nobody hangs"))
-        .collect();
-    assert_one_was_told(&said);
+    assert_one_was_told(&heard(&told, 2));
     drop(held);
 }
 
@@ -204,10 +203,7 @@ fn fault_09_a_circle_is_seen_through_a_group() {
             })
             .unwrap();
         give.send(outer).expect("the inner one waits for this");
-        let said: Vec<Said> = (0..2)
-            .map(|_| told.recv_timeout(LONG).expect("nobody hangs"))
-            .collect();
-        assert_one_was_told(&said);
+        assert_one_was_told(&heard(&told, 2));
     }
 }
 
@@ -232,10 +228,7 @@ fn fault_09_a_scoped_task_that_joins_the_one_whose_brace_waits_for_it_is_told() 
             })
             .unwrap();
         give.send(outer).expect("the inner one waits for this");
-        assert_eq!(
-            told.recv_timeout(LONG).expect("nobody hangs"),
-            Said::WouldDeadlock
-        );
+        assert_eq!(heard(&told, 1), [Said::WouldDeadlock]);
     }
 }
 
@@ -259,24 +252,8 @@ fn a_wait_that_is_over_is_not_taken_for_one_that_never_ends() {
     // have got up yet. That is no circle.
     let pool = pool_of(2, 0);
     for _ in 0..200 {
-        let (open, gate) = channel::<()>();
-        let gate = Mutex::new(gate);
-        let (begin, begun) = channel();
-        let gate = pool
-            .submit(move || {
-                begin.send(()).expect("the test waits for this");
-                let _ = gate.lock().unwrap().recv();
-            })
-            .unwrap();
-        begun.recv().expect("it runs");
-        let (begin, begun) = channel();
-        let first = pool
-            .submit(move || {
-                begin.send(()).expect("the test waits for this");
-                join(gate)
-            })
-            .unwrap();
-        begun.recv().expect("it runs");
+        let (gate, open) = running(&pool, ());
+        let first = begun(&pool, move || join(gate));
         let last = pool.submit(move || first.join()).unwrap();
         drop(open);
         let first = in_time(|| last.join().unwrap());
@@ -287,14 +264,8 @@ fn a_wait_that_is_over_is_not_taken_for_one_that_never_ends() {
 #[test]
 fn workers_that_wait_for_the_same_task_wait_in_vain_for_nobody() {
     let pool = pool_of(3, 0);
-    let (open, gate) = channel::<()>();
-    let task = pool
-        .submit(move || {
-            let _ = gate.recv();
-        })
-        .unwrap();
+    let (task, open) = running(&pool, ());
     let task = Arc::new(task);
-    until("it runs", || pool.stats().active == 1);
     let waiters = [task.clone(), task.clone()].map(|task| {
         pool.submit(move || {
             task.wait();

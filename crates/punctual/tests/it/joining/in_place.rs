@@ -1,9 +1,9 @@
 //! In-place runs: the same thread, but in everything else a run like any other.
 
 use super::{assert_sums, builder_of, pool_of};
-use crate::support::{LONG, assert_all_settled, in_time, quiet_panic, until};
+use crate::hooking::{CONTEXT, carrying_context};
+use crate::support::{LONG, assert_all_settled, in_time, on_worker, quiet_panic, until};
 use punctual::{Cancel, Outcome, Queue, Status, TaskHandle, task};
-use std::cell::Cell;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,14 +11,11 @@ use std::thread;
 #[test]
 fn join_runs_a_queued_task_on_the_joining_thread() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let child = own.submit(|| thread::current().id()).unwrap();
-            child.join().unwrap() == thread::current().id()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()));
+    let same_thread = on_worker(&pool, |own| {
+        let child = own.submit(|| thread::current().id()).unwrap();
+        child.join().unwrap() == thread::current().id()
+    });
+    assert!(same_thread);
     assert_eq!(pool.stats().threads_started, 1);
 }
 
@@ -27,30 +24,24 @@ fn join_of_a_queued_task_runs_it_in_place_although_others_could_have_come_first(
     // A worker is idle, or will be: the joiner does not wait for it if the task is still there. Held, so it is.
     let pool = pool_of(2, 0);
     let held = crate::support::hold(&pool);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let child = own.submit(|| thread::current().id()).unwrap();
-            child.join().unwrap() == thread::current().id()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()));
+    let same_thread = on_worker(&pool, |own| {
+        let child = own.submit(|| thread::current().id()).unwrap();
+        child.join().unwrap() == thread::current().id()
+    });
+    assert!(same_thread);
     drop(held);
 }
 
 #[test]
 fn wait_runs_a_queued_task_in_place_too() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let child = own.submit(|| thread::current().id()).unwrap();
-            child.wait();
-            assert!(child.is_finished());
-            child.join().unwrap() == thread::current().id()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()));
+    let same_thread = on_worker(&pool, |own| {
+        let child = own.submit(|| thread::current().id()).unwrap();
+        child.wait();
+        assert!(child.is_finished());
+        child.join().unwrap() == thread::current().id()
+    });
+    assert!(same_thread);
 }
 
 #[test]
@@ -81,23 +72,14 @@ fn the_current_task_is_the_child_and_afterwards_the_parent_again() {
 
 #[test]
 fn hooks_and_decorators_go_round_an_in_place_run() {
-    thread_local!(static CONTEXT: Cell<&'static str> = const { Cell::new("none") });
     let log = Arc::new(Mutex::new(Vec::new()));
     let (before, after) = (log.clone(), log.clone());
-    let pool = builder_of(1, 0)
+    let pool = carrying_context(builder_of(1, 0))
         .before_task(move |task| before.lock().unwrap().push(format!("before {}", task.label())))
         .after_task(move |task, outcome| {
             assert!(matches!(outcome, Outcome::Finished));
             after.lock().unwrap().push(format!("after {}", task.label()));
         })
-        .decorate(
-            || CONTEXT.get(),
-            |context, run| {
-                let outer = CONTEXT.replace(context);
-                run();
-                CONTEXT.set(outer);
-            },
-        )
         .build()
         .unwrap();
     let (own, inner) = (pool.clone(), log.clone());
@@ -162,35 +144,28 @@ fn a_task_that_runs_in_place_has_a_token_of_its_own() {
 #[test]
 fn the_permit_is_free_while_the_task_runs_in_place() {
     let pool = builder_of(1, 0).queue(Queue::bounded(1)).build().unwrap();
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let inner = own.clone();
-            let child = own
-                .submit(move || inner.execute(|| ()).is_ok())
-                .expect("the only place");
-            assert!(own.execute(|| ()).unwrap_err().is_full());
-            child.join().unwrap()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()), "the child's place was free");
+    let was_free = on_worker(&pool, |own| {
+        let inner = own.clone();
+        let child = own
+            .submit(move || inner.execute(|| ()).is_ok())
+            .expect("the only place");
+        assert!(own.execute(|| ()).unwrap_err().is_full());
+        child.join().unwrap()
+    });
+    assert!(was_free, "the child's place was free");
 }
 
 #[test]
 fn the_counts_are_exact_in_the_middle_of_an_in_place_run() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            own.execute(|| ()).unwrap();
-            let inner = own.clone();
-            let child = own.submit(move || inner.stats()).unwrap();
-            let before = own.stats();
-            let inside = child.join().unwrap();
-            (before, inside, own.stats())
-        })
-        .unwrap();
-    let (before, inside, after) = in_time(|| parent.join().unwrap());
+    let (before, inside, after) = on_worker(&pool, |own| {
+        own.execute(|| ()).unwrap();
+        let inner = own.clone();
+        let child = own.submit(move || inner.stats()).unwrap();
+        let before = own.stats();
+        let inside = child.join().unwrap();
+        (before, inside, own.stats())
+    });
     for stats in [&before, &inside, &after] {
         assert_sums(stats);
         assert_eq!((stats.submitted, stats.threads, stats.idle), (3, 1, 0));
@@ -264,15 +239,12 @@ fn a_panic_stays_in_the_task_that_runs_in_place() {
         .on_failure(move |_, _| *count.lock().unwrap() += 1)
         .build()
         .unwrap();
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let child: TaskHandle<()> = own.submit(|| quiet_panic("no luck")).unwrap();
-            let error = child.join().unwrap_err();
-            *error.into_panic().unwrap().downcast::<&str>().unwrap()
-        })
-        .unwrap();
-    assert_eq!(in_time(|| parent.join().unwrap()), "no luck");
+    let text = on_worker(&pool, |own| {
+        let child: TaskHandle<()> = own.submit(|| quiet_panic("no luck")).unwrap();
+        let error = child.join().unwrap_err();
+        *error.into_panic().unwrap().downcast::<&str>().unwrap()
+    });
+    assert_eq!(text, "no luck");
     assert!(pool.close().terminated);
     let stats = pool.stats();
     assert_eq!((stats.panicked, stats.finished, stats.threads_started), (1, 1, 1));
@@ -282,18 +254,14 @@ fn a_panic_stays_in_the_task_that_runs_in_place() {
 #[test]
 fn a_child_that_was_cancelled_before_is_not_run() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let child = own.submit(|| quiet_panic("it was cancelled")).unwrap();
-            assert_eq!(child.cancel(), Cancel::Removed);
-            let () = child
-                .join()
-                .map_err(|error| assert!(error.is_cancelled()))
-                .unwrap_err();
-        })
-        .unwrap();
-    in_time(|| parent.join().unwrap());
+    on_worker(&pool, |own| {
+        let child = own.submit(|| quiet_panic("it was cancelled")).unwrap();
+        assert_eq!(child.cancel(), Cancel::Removed);
+        let () = child
+            .join()
+            .map_err(|error| assert!(error.is_cancelled()))
+            .unwrap_err();
+    });
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Joining where other things meet it: other pools, locks, closing, waiters outside.
 
 use super::{builder_of, pool_of};
-use crate::life::{running, settle};
-use crate::support::{LONG, assert_all_settled, block_on, hold, in_time, until};
+use crate::life::{begun, running, settle};
+use crate::support::{LONG, assert_all_settled, block_on, hold, in_time, on_worker, until};
 use punctual::{Clock, State, Status, task};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -104,20 +104,16 @@ fn a_join_inside_an_in_place_run_may_lead_to_another_pool_and_back() {
 fn fault_24_only_the_awaited_task_is_run_on_a_stack_that_holds_a_lock() {
     // The queue: one that wants the lock, then the child. Run on the parent's stack, the first would hang.
     let pool = pool_of(1, 0);
-    let own = pool.clone();
     let lock = Arc::new(Mutex::new(Vec::new()));
     let (outer, inner) = (lock.clone(), lock.clone());
-    let parent = pool
-        .submit(move || {
-            let mut guard = outer.lock().unwrap();
-            own.execute(move || inner.lock().unwrap().push("unrelated"))
-                .unwrap();
-            let child = own.submit(|| "child").unwrap();
-            guard.push(child.join().unwrap());
-            guard.push("parent");
-        })
-        .unwrap();
-    in_time(|| parent.join().unwrap());
+    on_worker(&pool, move |own| {
+        let mut guard = outer.lock().unwrap();
+        own.execute(move || inner.lock().unwrap().push("unrelated"))
+            .unwrap();
+        let child = own.submit(|| "child").unwrap();
+        guard.push(child.join().unwrap());
+        guard.push("parent");
+    });
     assert!(pool.close().terminated);
     assert_eq!(*lock.lock().unwrap(), ["child", "parent", "unrelated"]);
 }
@@ -151,21 +147,17 @@ fn fault_24_a_wait_for_a_running_task_runs_nothing_else_either() {
 #[test]
 fn a_pool_can_be_closed_from_a_task_that_runs_in_place() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let inner = own.clone();
-            let child = own
-                .submit(move || {
-                    let report = inner.close();
-                    (report.terminated, inner.state())
-                })
-                .unwrap();
-            let queued = own.submit(|| 7).unwrap();
-            (child.join().unwrap(), queued)
-        })
-        .unwrap();
-    let (closed, queued) = in_time(|| parent.join().unwrap());
+    let (closed, queued) = on_worker(&pool, |own| {
+        let inner = own.clone();
+        let child = own
+            .submit(move || {
+                let report = inner.close();
+                (report.terminated, inner.state())
+            })
+            .unwrap();
+        let queued = own.submit(|| 7).unwrap();
+        (child.join().unwrap(), queued)
+    });
     assert_eq!(closed, (false, State::Shutdown));
     assert_eq!(in_time(|| queued.join().unwrap()), 7, "what was accepted runs");
     assert!(pool.await_termination(LONG));
@@ -175,22 +167,18 @@ fn a_pool_can_be_closed_from_a_task_that_runs_in_place() {
 #[test]
 fn a_stop_from_a_task_that_runs_in_place_tells_all_that_the_thread_is_in_the_middle_of() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let mine = task::current().unwrap().token();
-            let inner = own.clone();
-            let child = own
-                .submit(move || {
-                    let unrun = inner.stop();
-                    (unrun.len(), task::current().unwrap().token().is_cancelled())
-                })
-                .unwrap();
-            let queued = own.submit(|| 7).unwrap();
-            (child.join().unwrap(), mine.is_cancelled(), queued)
-        })
-        .unwrap();
-    let (child, mine, queued) = in_time(|| parent.join().unwrap());
+    let (child, mine, queued) = on_worker(&pool, |own| {
+        let mine = task::current().unwrap().token();
+        let inner = own.clone();
+        let child = own
+            .submit(move || {
+                let unrun = inner.stop();
+                (unrun.len(), task::current().unwrap().token().is_cancelled())
+            })
+            .unwrap();
+        let queued = own.submit(|| 7).unwrap();
+        (child.join().unwrap(), mine.is_cancelled(), queued)
+    });
     assert_eq!(child, (1, true));
     assert!(mine, "the parent's token too");
     assert!(queued.join().unwrap_err().is_cancelled());
@@ -202,32 +190,26 @@ fn a_stop_from_a_task_that_runs_in_place_tells_all_that_the_thread_is_in_the_mid
 #[test]
 fn a_drain_from_a_task_that_runs_in_place_takes_the_others_out() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let inner = own.clone();
-            let child = own.submit(move || inner.drain().len()).unwrap();
-            for _ in 0..3 {
-                own.execute(|| ()).unwrap();
-            }
-            child.join().unwrap()
-        })
-        .unwrap();
-    assert_eq!(in_time(|| parent.join().unwrap()), 3, "without the child itself");
+    let drained = on_worker(&pool, |own| {
+        let inner = own.clone();
+        let child = own.submit(move || inner.drain().len()).unwrap();
+        for _ in 0..3 {
+            own.execute(|| ()).unwrap();
+        }
+        child.join().unwrap()
+    });
+    assert_eq!(drained, 3, "without the child itself");
     assert_eq!(pool.submit(|| 7).unwrap().join().unwrap(), 7);
 }
 
 #[test]
 fn a_task_that_runs_in_place_counts_neither_itself_nor_its_parent_as_work() {
     let pool = pool_of(1, 0);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let inner = own.clone();
-            own.submit(move || inner.wait_idle(LONG)).unwrap().join().unwrap()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()));
+    let is_idle = on_worker(&pool, |own| {
+        let inner = own.clone();
+        own.submit(move || inner.wait_idle(LONG)).unwrap().join().unwrap()
+    });
+    assert!(is_idle);
 }
 
 #[test]
@@ -235,15 +217,10 @@ fn a_paused_pool_still_runs_in_place_what_a_running_task_waits_for() {
     let pool = pool_of(1, 0);
     let own = pool.clone();
     let (open, gate) = channel::<()>();
-    let (tell, told) = channel();
-    let parent = pool
-        .submit(move || {
-            tell.send(()).expect("the test waits for this");
-            let _ = gate.recv();
-            own.submit(|| 7).unwrap().join().unwrap()
-        })
-        .unwrap();
-    told.recv().expect("it runs");
+    let parent = begun(&pool, move || {
+        let _ = gate.recv();
+        own.submit(|| 7).unwrap().join().unwrap()
+    });
     pool.pause();
     drop(open);
     assert_eq!(in_time(|| parent.join().unwrap()), 7);

@@ -1,11 +1,10 @@
 //! Spare threads: one more while a worker waits, and not for longer.
 
 use super::{builder_of, pool_of};
-use crate::life::{running, settle};
-use crate::support::{LONG, assert_all_settled, in_time, until};
+use crate::life::{begun, running, settle};
+use crate::support::{LONG, assert_all_settled, in_time, on_worker, until};
 use punctual::{Clock, Pool, Queue, Status, task};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -19,15 +18,7 @@ fn waiter_for<T: Send + 'static>(
     task: &Arc<punctual::TaskHandle<T>>,
 ) -> punctual::TaskHandle<()> {
     let task = task.clone();
-    let (tell, told) = channel();
-    let waiter = pool
-        .submit(move || {
-            tell.send(()).expect("the test waits for this");
-            task.wait();
-        })
-        .unwrap();
-    told.recv().expect("it runs");
-    waiter
+    begun(pool, move || task.wait())
 }
 
 #[test]
@@ -158,29 +149,23 @@ fn a_timed_join_does_not_run_in_place_and_keeps_its_limit() {
 #[test]
 fn a_timed_join_of_a_queued_task_is_served_by_a_spare() {
     let pool = pool_of(1, 1);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let mut child = own.submit(|| thread::current().id()).unwrap();
-            child.join_timeout(LONG).unwrap() != thread::current().id()
-        })
-        .unwrap();
-    assert!(in_time(|| parent.join().unwrap()));
+    let other_thread = on_worker(&pool, |own| {
+        let mut child = own.submit(|| thread::current().id()).unwrap();
+        child.join_timeout(LONG).unwrap() != thread::current().id()
+    });
+    assert!(other_thread);
     until("the spare goes home", || pool.stats().threads == 1);
 }
 
 #[test]
 fn a_timed_join_without_time_neither_waits_nor_runs() {
     let pool = pool_of(1, 1);
-    let own = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let mut child = own.submit(|| 7).unwrap();
-            let error = child.join_timeout(Duration::ZERO).unwrap_err();
-            (error.is_timeout(), child.task_ref().status())
-        })
-        .unwrap();
-    assert_eq!(in_time(|| parent.join().unwrap()), (true, Status::Queued));
+    let answer = on_worker(&pool, |own| {
+        let mut child = own.submit(|| 7).unwrap();
+        let error = child.join_timeout(Duration::ZERO).unwrap_err();
+        (error.is_timeout(), child.task_ref().status())
+    });
+    assert_eq!(answer, (true, Status::Queued));
     assert_eq!(pool.stats().threads_started, 1, "no spare was needed");
 }
 

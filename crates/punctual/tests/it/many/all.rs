@@ -1,7 +1,7 @@
 //! `all` and `all_timeout`: every outcome, in the order of the closures.
 
-use super::{HOUR, LIMIT, MOMENT, assert_each, busy_with_one_place, calling, counted, held_single, sleepy};
-use crate::life::{pool_on, settle};
+use super::{HOUR, LIMIT, MOMENT, assert_each, busy_with_one_place, counted, held_single, sleepy};
+use crate::life::{calling, pool_on, settle};
 use crate::support::{assert_all_settled, quiet_panic, single};
 use punctual::{Clock, JoinError, Pool, task};
 use std::sync::Arc;

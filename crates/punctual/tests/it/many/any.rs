@@ -1,7 +1,7 @@
 //! `any` and `any_timeout`: the first success, or the last failure.
 
-use super::{HOUR, LIMIT, MOMENT, busy_with_one_place, calling, counted, sleepy};
-use crate::life::{pool_on, settle};
+use super::{HOUR, LIMIT, MOMENT, busy_with_one_place, counted, sleepy};
+use crate::life::{calling, pool_on, settle};
 use crate::support::{assert_all_settled, quiet_panic, single};
 use punctual::{AnyError, Clock, Pool, Queue, task};
 use std::sync::Arc;

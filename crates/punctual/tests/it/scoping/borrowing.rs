@@ -1,7 +1,7 @@
 //! What a scoped closure may do: read and write what is around it.
 
 use super::builder;
-use crate::support::{LONG, assert_all_settled, in_time, single};
+use crate::support::{LONG, assert_all_settled, in_time, on_worker, single};
 use punctual::{Pool, Scope, task};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -144,19 +144,16 @@ fn scope_tasks_join_each_other() {
 #[test]
 fn scope_from_the_only_worker_runs_its_tasks_in_place() {
     let pool = builder(1).build().unwrap();
-    let own = pool.clone();
-    let caller = pool
-        .submit(move || {
-            let (me, mut ids) = (thread::current().id(), [None; 5]);
-            own.scope(|s| {
-                for id in &mut ids {
-                    s.execute(move || *id = Some(thread::current().id()));
-                }
-            });
-            ids == [Some(me); 5] && task::current().is_some()
-        })
-        .unwrap();
-    assert!(in_time(|| caller.join().unwrap()));
+    let in_place = on_worker(&pool, |own| {
+        let (me, mut ids) = (thread::current().id(), [None; 5]);
+        own.scope(|s| {
+            for id in &mut ids {
+                s.execute(move || *id = Some(thread::current().id()));
+            }
+        });
+        ids == [Some(me); 5] && task::current().is_some()
+    });
+    assert!(in_place);
     let stats = pool.stats();
     assert_eq!((stats.submitted, stats.threads_started), (6, 1));
 }
@@ -184,21 +181,18 @@ fn scope_takes_ten_thousand_tasks() {
 #[test]
 fn scope_takes_ten_thousand_tasks_from_its_own_worker() {
     let pool = builder(2).build().unwrap();
-    let own = pool.clone();
-    let caller = pool
-        .submit(move || {
-            let runs = AtomicUsize::new(0);
-            own.scope(|s| {
-                for _ in 0..10_000 {
-                    s.execute(|| {
-                        runs.fetch_add(1, Relaxed);
-                    });
-                }
-            });
-            runs.into_inner()
-        })
-        .unwrap();
-    assert_eq!(in_time(|| caller.join().unwrap()), 10_000);
+    let runs = on_worker(&pool, |own| {
+        let runs = AtomicUsize::new(0);
+        own.scope(|s| {
+            for _ in 0..10_000 {
+                s.execute(|| {
+                    runs.fetch_add(1, Relaxed);
+                });
+            }
+        });
+        runs.into_inner()
+    });
+    assert_eq!(runs, 10_000);
 }
 
 #[test]

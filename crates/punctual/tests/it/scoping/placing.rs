@@ -1,7 +1,7 @@
 //! Scopes on pools that are full, closed, paused, stopping, or somebody else's.
 
 use super::{builder, narrow};
-use crate::support::{Dropped, LONG, assert_all_settled, hold, in_time, single, until};
+use crate::support::{Dropped, LONG, assert_all_settled, hold, in_time, on_worker, single, until};
 use punctual::{Pool, Queue};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -39,22 +39,19 @@ fn scope_waits_for_room_outside() {
 #[test]
 fn scope_in_a_worker_of_a_full_pool_runs_its_tasks_itself() {
     let pool = narrow(1, 1);
-    let own = pool.clone();
-    let caller = pool
-        .submit(move || {
-            own.execute(|| ()).expect("the only place");
-            let (me, mut ids) = (thread::current().id(), [None; 3]);
-            own.scope(|s| {
-                for id in &mut ids {
-                    s.submit(move || *id = Some(thread::current().id()))
-                        .join()
-                        .unwrap();
-                }
-            });
-            (ids == [Some(me); 3], own.stats().rejected.caller_ran)
-        })
-        .unwrap();
-    assert_eq!(in_time(|| caller.join().unwrap()), (true, 3));
+    let answer = on_worker(&pool, |own| {
+        own.execute(|| ()).expect("the only place");
+        let (me, mut ids) = (thread::current().id(), [None; 3]);
+        own.scope(|s| {
+            for id in &mut ids {
+                s.submit(move || *id = Some(thread::current().id()))
+                    .join()
+                    .unwrap();
+            }
+        });
+        (ids == [Some(me); 3], own.stats().rejected.caller_ran)
+    });
+    assert_eq!(answer, (true, 3));
     assert!(pool.close().terminated);
     assert_all_settled(&pool.stats());
 }
@@ -126,17 +123,14 @@ fn scope_on_a_paused_pool_waits_until_it_is_resumed() {
 #[test]
 fn scope_in_a_worker_of_a_paused_pool_ends() {
     let pool = builder(1).build().unwrap();
-    let own = pool.clone();
-    let caller = pool
-        .submit(move || {
-            own.pause();
-            let mut done = false;
-            own.scope(|s| s.execute(|| done = true));
-            own.resume();
-            done
-        })
-        .unwrap();
-    assert!(in_time(|| caller.join().unwrap()));
+    let done = on_worker(&pool, |own| {
+        own.pause();
+        let mut done = false;
+        own.scope(|s| s.execute(|| done = true));
+        own.resume();
+        done
+    });
+    assert!(done);
 }
 
 #[test]
@@ -211,24 +205,21 @@ fn scope_brace_runs_a_child_that_a_child_left_behind() {
     // The other worker is held; a child in place submits another and ends: the brace must run that one too.
     let pool = builder(2).build().unwrap();
     let held = hold(&pool);
-    let own = pool.clone();
-    let caller = pool
-        .submit(move || {
-            let runs = AtomicUsize::new(0);
-            own.scope(|s| {
+    let runs = on_worker(&pool, |own| {
+        let runs = AtomicUsize::new(0);
+        own.scope(|s| {
+            s.execute(|| {
                 s.execute(|| {
                     s.execute(|| {
-                        s.execute(|| {
-                            runs.fetch_add(1, Relaxed);
-                        })
-                    });
-                    runs.fetch_add(1, Relaxed);
+                        runs.fetch_add(1, Relaxed);
+                    })
                 });
+                runs.fetch_add(1, Relaxed);
             });
-            runs.into_inner()
-        })
-        .unwrap();
-    assert_eq!(in_time(|| caller.join().unwrap()), 2);
+        });
+        runs.into_inner()
+    });
+    assert_eq!(runs, 2);
     drop(held);
 }
 
@@ -237,32 +228,29 @@ fn scope_brace_runs_a_child_that_comes_while_it_sleeps() {
     // The child runs on the other worker, submits one more behind a task that ends only after the brace, and ends.
     let pool = builder(2).build().unwrap();
     assert_eq!(pool.prestart(), 2);
-    let own = pool.clone();
     let (after_brace, is_after_brace) = channel::<()>();
     let (begin, begun) = channel::<()>();
     let (go, gone) = channel::<()>();
-    let caller = pool
-        .submit(move || {
-            let mut done = false;
-            own.scope(|s| {
-                let done = &mut done;
-                let inner = own.clone();
-                s.execute(move || {
-                    begin.send(()).expect("the scope waits for this");
-                    gone.recv().expect("the brace is near");
-                    inner
-                        .execute(move || {
-                            let _ = is_after_brace.recv();
-                        })
-                        .unwrap();
-                    s.execute(move || *done = true);
-                });
-                begun.recv().expect("the other worker has it");
-                go.send(()).expect("the child waits for this");
+    let done = on_worker(&pool, move |own| {
+        let mut done = false;
+        own.scope(|s| {
+            let done = &mut done;
+            let inner = own.clone();
+            s.execute(move || {
+                begin.send(()).expect("the scope waits for this");
+                gone.recv().expect("the brace is near");
+                inner
+                    .execute(move || {
+                        let _ = is_after_brace.recv();
+                    })
+                    .unwrap();
+                s.execute(move || *done = true);
             });
-            drop(after_brace);
-            done
-        })
-        .unwrap();
-    assert!(in_time(|| caller.join().unwrap()));
+            begun.recv().expect("the other worker has it");
+            go.send(()).expect("the child waits for this");
+        });
+        drop(after_brace);
+        done
+    });
+    assert!(done);
 }

@@ -1,13 +1,12 @@
 //! Scopes and what surrounds a task: tokens, clocks, hooks, decorators, `Debug`.
 
 use super::builder;
-use crate::life::{pool_on, settle};
+use crate::hooking::{CONTEXT, carrying_context};
+use crate::life::{calling, pool_on, settle};
 use crate::support::{Dropped, LONG, hold, in_time, single};
 use punctual::{Clock, Outcome, task};
-use std::cell::Cell;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,14 +32,11 @@ fn scope_tasks_that_run_are_told_by_stop() {
 fn scope_brace_is_not_ended_by_the_token_of_its_task() {
     let clock = Clock::manual();
     let (pool, watcher) = (pool_on(&clock, 1), pool_on(&clock, 1));
-    let (tell, told) = channel();
-    let caller = watcher
-        .submit(move || {
-            let mut done = false;
-            pool.scope(|s| s.execute(|| done = task::sleep(HOUR).is_ok()));
-            tell.send(done).expect("the test waits for this");
-        })
-        .unwrap();
+    let (caller, told) = calling(&watcher, move || {
+        let mut done = false;
+        pool.scope(|s| s.execute(|| done = task::sleep(HOUR).is_ok()));
+        done
+    });
     settle(&clock);
     assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
     settle(&clock);
@@ -54,17 +50,14 @@ fn scope_brace_is_not_ended_by_the_token_of_its_task() {
 fn scope_join_is_ended_by_the_token_of_its_task_and_the_brace_waits_all_the_same() {
     let clock = Clock::manual();
     let (pool, watcher) = (pool_on(&clock, 1), pool_on(&clock, 1));
-    let (tell, told) = channel();
-    let caller = watcher
-        .submit(move || {
-            let mut done = false;
-            let interrupted = pool.scope(|s| {
-                let task = s.submit(|| done = task::sleep(HOUR).is_ok());
-                task.join().unwrap_err().is_interrupted()
-            });
-            tell.send((interrupted, done)).expect("the test waits for this");
-        })
-        .unwrap();
+    let (caller, told) = calling(&watcher, move || {
+        let mut done = false;
+        let interrupted = pool.scope(|s| {
+            let task = s.submit(|| done = task::sleep(HOUR).is_ok());
+            task.join().unwrap_err().is_interrupted()
+        });
+        (interrupted, done)
+    });
     settle(&clock);
     assert_eq!(caller.cancel(), punctual::Cancel::Signalled);
     clock.advance(HOUR);
@@ -97,10 +90,9 @@ fn scope_waits_by_a_manual_clock_on_spares_too() {
 
 #[test]
 fn scope_tasks_have_hooks_decorators_and_tokens_like_any_other() {
-    thread_local!(static CONTEXT: Cell<&'static str> = const { Cell::new("none") });
     let log = Arc::new(Mutex::new(Vec::new()));
     let (before, after) = (log.clone(), log.clone());
-    let pool = builder(1)
+    let pool = carrying_context(builder(1))
         .before_task(move |_| before.lock().unwrap().push("before"))
         .after_task(move |_, outcome| {
             after.lock().unwrap().push(match outcome {
@@ -108,14 +100,6 @@ fn scope_tasks_have_hooks_decorators_and_tokens_like_any_other() {
                 _ => "other",
             });
         })
-        .decorate(
-            || CONTEXT.get(),
-            |context, run| {
-                let outer = CONTEXT.replace(context);
-                run();
-                CONTEXT.set(outer);
-            },
-        )
         .build()
         .unwrap();
     let (own, inner) = (pool.clone(), log.clone());
