@@ -2,7 +2,7 @@
 
 /// 3 and 5: user code in `Drop`.
 mod drops;
-/// 8 and 10: the last owner goes where it hurts, submissions race the end.
+/// 8: the last owner goes where it hurts.
 mod ending;
 /// 17: the longest and the shortest durations.
 mod limits;
@@ -10,6 +10,8 @@ mod limits;
 mod overload;
 /// 1 and 2: tasks, hooks and wakers that panic.
 mod panics;
+/// 10: submissions race the end.
+mod racing;
 /// 23: every verb from every place where user code runs.
 mod reentering;
 /// 11 and 22: cancel races, and what it leaves behind.

@@ -4,26 +4,9 @@
 
 /// Who may cancel what, when, and what that does: FUT-04 to FUT-08, FUT-14.
 mod cancelling;
-/// Values and failures: FUT-01 to FUT-03, FUT-13, FUT-17, FUT-19, FUT-20.
+/// When the closure is gone: FUT-20.
+mod closures;
+/// Values and failures: FUT-01 to FUT-03, FUT-13, FUT-17, FUT-19.
 mod outcomes;
 /// Waiting with and without a limit, and being called away from it: FUT-08 to FUT-11.
 mod waiting;
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Wake, Waker};
-
-/// A waker that counts how often it was called.
-#[derive(Default)]
-struct Calls(AtomicUsize);
-
-impl Wake for Calls {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn counting_waker() -> (Waker, Arc<Calls>) {
-    let calls = Arc::new(Calls::default());
-    (Waker::from(calls.clone()), calls)
-}

@@ -105,6 +105,21 @@ pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Pol
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
+/// A waker that counts its calls.
+struct Calls(Arc<AtomicUsize>);
+
+impl Wake for Calls {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// A waker, and how often it was called.
+pub(crate) fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    (Waker::from(Arc::new(Calls(calls.clone()))), calls)
+}
+
 /// Counts its own drop.
 #[derive(Debug)]
 pub(crate) struct Dropped(pub(crate) Arc<AtomicUsize>);

@@ -1,8 +1,7 @@
 //! Cancelling: one of three answers, told at once, and never a second outcome.
 
-use super::counting_waker;
 use crate::life::{listening, running};
-use crate::support::{Dropped, LONG, hold, poll_once, quiet_panic, single};
+use crate::support::{Dropped, LONG, counting_waker, hold, poll_once, quiet_panic, single};
 use punctual::task::{self, Cancelled, Token};
 use punctual::{Cancel, Pool, Status, TaskRef};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -271,7 +270,7 @@ fn fut_08_whoever_awaits_a_task_is_woken_by_its_cancel() {
     let (waker, calls) = counting_waker();
     assert!(poll_once(&mut busy, &waker).is_pending());
     assert_eq!(busy.cancel(), Cancel::Signalled);
-    assert_eq!(calls.0.load(Ordering::SeqCst), 1, "before cancel returned");
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "before cancel returned");
     assert!(matches!(poll_once(&mut busy, &waker), Poll::Ready(Err(error)) if error.is_cancelled()));
     queued.wait();
 
@@ -280,7 +279,7 @@ fn fut_08_whoever_awaits_a_task_is_woken_by_its_cancel() {
     let (waker, calls) = counting_waker();
     assert!(poll_once(&mut queued, &waker).is_pending());
     assert_eq!(queued.cancel(), Cancel::Removed);
-    assert_eq!(calls.0.load(Ordering::SeqCst), 1, "before cancel returned");
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "before cancel returned");
     assert!(matches!(poll_once(&mut queued, &waker), Poll::Ready(Err(error)) if error.is_cancelled()));
     drop(held);
 }

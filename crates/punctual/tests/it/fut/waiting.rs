@@ -2,9 +2,8 @@
 //!
 //! The waiters are tasks of a second pool on the same manual clock, so that the tests know they are blocked.
 
-use super::counting_waker;
 use crate::life::{pool_on, running, settle};
-use crate::support::{LONG, block_on, poll_once, single};
+use crate::support::{LONG, block_on, counting_waker, poll_once, single};
 use punctual::task::{self, Token};
 use punctual::{Cancel, Clock, JoinError, Status, TaskHandle};
 use std::sync::Arc;
@@ -114,12 +113,8 @@ fn fut_09_a_handle_can_be_awaited_and_its_last_waker_is_called() {
     assert!(poll_once(&mut task, &new).is_pending());
     drop(open);
     assert!(pool.close().terminated, "whoever was to be called has been");
-    assert_eq!(new_calls.0.load(Ordering::SeqCst), 1);
-    assert_eq!(
-        old_calls.0.load(Ordering::SeqCst),
-        0,
-        "replaced by the second poll"
-    );
+    assert_eq!(new_calls.load(Ordering::SeqCst), 1);
+    assert_eq!(old_calls.load(Ordering::SeqCst), 0, "replaced by the second poll");
     assert!(matches!(poll_once(&mut task, &new), Poll::Ready(Ok(7))));
     assert!(matches!(poll_once(&mut task, &new), Poll::Ready(Err(error)) if error.is_taken()));
 }
@@ -137,7 +132,7 @@ fn fut_09_a_thread_and_a_future_may_wait_for_the_same_task() {
     });
     assert_eq!(block_on(task).unwrap(), 7);
     assert!(pool.close().terminated);
-    assert_eq!(calls.0.load(Ordering::SeqCst), 1, "the future was called too");
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "the future was called too");
 }
 
 #[test]

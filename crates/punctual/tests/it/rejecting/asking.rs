@@ -1,6 +1,6 @@
 //! Rules of the user's own.
 
-use super::{AGES, Full, counting, fill, refused, small};
+use super::{AGES, Full, counting, fill, refused, small, with_queue};
 use crate::life::{pool_on, settle};
 use crate::support::{Dropped, LONG, assert_all_settled, assert_books_balance, hold, quiet_panic};
 use punctual::{Answer, Clock, Pool, Queue, Reason, Reject, task};
@@ -85,12 +85,7 @@ fn rej_02_a_rule_is_told_which_closure_it_is() {
 #[test]
 fn rej_02_a_rule_is_asked_for_each_task_of_a_batch_that_does_not_fit() {
     let (rule, asked) = always(Answer::Discard);
-    let pool = Pool::builder("batch")
-        .core_threads(1)
-        .queue(Queue::bounded(2))
-        .on_full(rule)
-        .build()
-        .unwrap();
+    let pool = with_queue(Queue::bounded(2), rule);
     let held = hold(&pool);
     let runs = Arc::new(AtomicUsize::new(0));
     let jobs: Vec<_> = (0..7).map(|_| counting(&runs)).collect();

@@ -1,10 +1,10 @@
 //! The submitting thread runs the task, the same way a worker would.
 
-use super::{counting, fill, full, refused, small};
+use super::{counting, fill, full, refused, small, with_queue};
 use crate::support::{
     Dropped, LONG, assert_all_settled, assert_books_balance, hold, in_time, quiet_panic, until,
 };
-use punctual::{Outcome, Pool, Queue, Reason, Reject, Status, TaskHandle, task};
+use punctual::{Outcome, Queue, Reason, Reject, Status, TaskHandle, task};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
@@ -80,12 +80,7 @@ fn rej_05_a_caller_run_task_is_not_counted_as_accepted() {
 
 #[test]
 fn rej_05_what_fits_of_a_batch_is_queued_and_the_caller_runs_the_rest() {
-    let pool = Pool::builder("batch")
-        .core_threads(1)
-        .queue(Queue::bounded(2))
-        .on_full(Reject::CallerRuns)
-        .build()
-        .unwrap();
+    let pool = with_queue(Queue::bounded(2), Reject::CallerRuns);
     let held = hold(&pool);
     let ran = Arc::new(Mutex::new(Vec::new()));
     let jobs = (0..5).map(|n| {

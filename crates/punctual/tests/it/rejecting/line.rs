@@ -1,62 +1,15 @@
-//! The line before a full pool: first come, first served, and nobody slips past.
+//! The line before a full pool: first come, first served, blocking or as a future.
 
-use super::{AGES, Still, counting, fill, full, small, still};
+use super::{AGES, Still, accepted, counting, full, in_line, is_waiting, small, still, submit_async};
 use crate::life::{pool_on, settle};
 use crate::support::{
-    LONG, Random, assert_all_settled, assert_books_balance, block_on, hold, in_time, poll_once,
+    LONG, assert_all_settled, assert_books_balance, block_on, counting_waker, hold, in_time, poll_once,
 };
-use punctual::{Pool, Queue, Reason, Reject, Rejected, TaskHandle};
-use std::future::Future;
-use std::pin::Pin;
+use punctual::{Pool, Queue, Reason, Reject};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::task::{Poll, Wake, Waker};
-
-struct Calls(Arc<AtomicUsize>);
-
-impl Wake for Calls {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, SeqCst);
-    }
-}
-
-/// A waker, and how often it was called.
-pub(super) fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    (Waker::from(Arc::new(Calls(calls.clone()))), calls)
-}
-
-type InLine<T> = Pin<Box<dyn Future<Output = Result<TaskHandle<T>, Reason>> + Send>>;
-
-/// A submission as a future.
-fn submit_async<T: Send + 'static>(pool: &Pool, f: impl FnOnce() -> T + Send + 'static) -> InLine<T> {
-    let submission = pool.submit_async(f);
-    Box::pin(async {
-        submission
-            .await
-            .map_err(|refused: Rejected<_>| refused.reason().clone())
-    })
-}
-
-/// One that stands in line.
-fn in_line<T: Send + 'static>(pool: &Pool, value: T) -> InLine<T> {
-    let mut submission = submit_async(pool, move || value);
-    assert!(is_waiting(&mut submission), "the pool is full");
-    submission
-}
-
-fn is_waiting<T>(submission: &mut InLine<T>) -> bool {
-    poll_once(submission, Waker::noop()).is_pending()
-}
-
-fn accepted<T>(submission: &mut InLine<T>) -> TaskHandle<T> {
-    match poll_once(submission, Waker::noop()) {
-        Poll::Ready(Ok(task)) => task,
-        Poll::Ready(Err(reason)) => panic!("refused: {reason}"),
-        Poll::Pending => panic!("it still waits"),
-    }
-}
+use std::task::{Poll, Waker};
 
 #[test]
 fn rej_line_a_future_submission_is_ready_at_once_while_there_is_room() {
@@ -185,74 +138,6 @@ fn rej_line_a_worker_that_takes_a_task_serves_the_line() {
 }
 
 #[test]
-fn rej_line_a_plain_submission_does_not_slip_past_those_in_line() {
-    let full = full(Reject::Abort);
-    let mut waits = in_line(&full.pool, "waited");
-    let _ = full.queued.cancel();
-    // The queue is empty, but its place is promised.
-    assert_eq!(full.pool.stats().queued, 0);
-    let back = full.pool.execute(|| ()).unwrap_err();
-    assert!(matches!(
-        back.reason(),
-        Reason::Full {
-            queued: 1,
-            capacity: 1,
-            ..
-        }
-    ));
-    assert!(full.pool.submit(|| ()).unwrap_err().is_full());
-    assert!(full.pool.execute_all([|| ()]).unwrap_err().is_full());
-    let task = accepted(&mut waits);
-    drop(full.held);
-    assert_eq!(task.join().unwrap(), "waited");
-}
-
-#[test]
-fn rej_line_who_leaves_the_line_gives_the_place_to_the_next() {
-    let full = full(Reject::Abort);
-    let first = in_line(&full.pool, 1);
-    let mut second = in_line(&full.pool, 2);
-    drop(first);
-    let (waker, calls) = counting_waker();
-    assert!(poll_once(&mut second, &waker).is_pending());
-    let _ = full.queued.cancel();
-    assert_eq!(calls.load(SeqCst), 1);
-    let task = accepted(&mut second);
-    drop(full.held);
-    assert_eq!(task.join().unwrap(), 2);
-    assert!(full.pool.wait_idle(LONG));
-    assert_all_settled(&full.pool.stats());
-}
-
-#[test]
-fn rej_line_a_promised_place_that_is_given_up_goes_to_the_next() {
-    let full = full(Reject::Abort);
-    let promised = in_line(&full.pool, 1);
-    let mut second = in_line(&full.pool, 2);
-    let (waker, calls) = counting_waker();
-    assert!(poll_once(&mut second, &waker).is_pending());
-    let _ = full.queued.cancel();
-    assert_eq!(calls.load(SeqCst), 0, "it is the first one's");
-    drop(promised);
-    assert_eq!(calls.load(SeqCst), 1);
-    let task = accepted(&mut second);
-    assert_eq!(full.pool.stats().queued, 1);
-    drop(full.held);
-    assert_eq!(task.join().unwrap(), 2);
-}
-
-#[test]
-fn rej_line_a_promised_place_that_nobody_wants_is_free_again() {
-    let full = full(Reject::Abort);
-    let promised = in_line(&full.pool, 1);
-    let _ = full.queued.cancel();
-    assert!(full.pool.execute(|| ()).unwrap_err().is_full());
-    drop(promised);
-    full.pool.execute(|| ()).unwrap();
-    assert!(full.pool.execute(|| ()).unwrap_err().is_full());
-}
-
-#[test]
 fn rej_line_a_shutdown_answers_everybody_in_line() {
     let still = still(Reject::Block(AGES));
     let other = pool_on(&still.clock, 1);
@@ -293,27 +178,6 @@ fn rej_line_a_future_submission_gives_the_task_back_when_the_pool_is_shut_down()
 }
 
 #[test]
-fn rej_line_a_promised_place_does_not_outlive_the_pool() {
-    // Taken up after the shutdown, and given up after it: either way the pool ends.
-    for taken_up in [true, false] {
-        let full = full(Reject::Abort);
-        let mut promised = in_line(&full.pool, 1);
-        let _ = full.queued.cancel();
-        full.pool.shutdown();
-        drop(full.held);
-        if taken_up {
-            assert!(matches!(
-                poll_once(&mut promised, Waker::noop()),
-                Poll::Ready(Err(Reason::ShutDown))
-            ));
-        }
-        drop(promised);
-        assert!(full.pool.await_termination(LONG));
-        assert_all_settled(&full.pool.stats());
-    }
-}
-
-#[test]
 fn rej_line_a_wider_queue_and_a_new_thread_serve_the_line() {
     let full = full(Reject::Abort);
     let mut first = in_line(&full.pool, 1);
@@ -344,48 +208,5 @@ fn rej_line_a_pool_that_hands_over_serves_the_line_when_a_thread_is_free() {
         drop(held);
         assert_eq!(block_on(waits).unwrap().join().unwrap(), 1);
         assert_eq!(block_on(next).unwrap().join().unwrap(), 2);
-    });
-}
-
-#[test]
-fn rej_line_everybody_is_served_however_many_push_and_leave() {
-    const THREADS: usize = 4;
-    const TASKS: usize = 300;
-    let pool = small(Reject::Abort).build().unwrap();
-    let runs = Arc::new(AtomicUsize::new(0));
-    let mut seed = Random::printed("rej_line_everybody_is_served");
-    let submitters: Vec<_> = (0..THREADS)
-        .map(|thread| {
-            let (pool, runs) = (pool.clone(), runs.clone());
-            let mut random = Random::from_seed(seed.next());
-            std::thread::spawn(move || {
-                for n in 0..TASKS {
-                    if (n + thread) % 2 == 0 {
-                        drop(pool.submit_timeout(LONG, counting(&runs)).expect("served"));
-                    } else {
-                        // Another that looks once and leaves a little later, perhaps with a promise.
-                        let mut leaves = submit_async(&pool, || ());
-                        let answer = poll_once(&mut leaves, Waker::noop());
-                        random.dawdle(2_000);
-                        drop((answer, leaves));
-                        drop(block_on(pool.submit_async(counting(&runs))).expect("served"));
-                    }
-                }
-            })
-        })
-        .collect();
-    in_time(move || {
-        for submitter in submitters {
-            submitter.join().unwrap();
-        }
-        assert!(pool.wait_idle(LONG));
-        assert_eq!(runs.load(SeqCst), THREADS * TASKS);
-        let stats = pool.stats();
-        assert_eq!(stats.rejected, Default::default());
-        assert_all_settled(&stats);
-        assert!(
-            fill(pool).pool.execute(|| ()).unwrap_err().is_full(),
-            "no place was lost"
-        );
     });
 }

@@ -1,14 +1,13 @@
 //! The submitter waits for room, with a limit: `Reject::Block` and `submit_timeout`.
 
-use super::{AGES, Still, counting, full, refused, small, still};
+use super::{AGES, Still, counting, refused, small, still};
 use crate::life::{pool_on, settle};
 use crate::support::{LONG, assert_all_settled, assert_books_balance, in_time};
-use punctual::{Answer, Pool, Queue, Reason, Reject, TaskHandle, task};
+use punctual::{Answer, Pool, Reason, Reject, TaskHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -274,81 +273,4 @@ fn rej_timeout_there_is_room_and_nobody_waits() {
     let pool = small(Reject::Abort).clock(&clock).build().unwrap();
     let task = pool.submit_timeout(Duration::ZERO, || 5).unwrap();
     assert_eq!(task.join().unwrap(), 5);
-}
-
-#[test]
-fn rej_block_submissions_racing_a_shutdown_run_or_come_back() {
-    // Custom policies that put into the queue by force lose tasks here.
-    const THREADS: usize = 4;
-    in_time(|| {
-        for _ in 0..50 {
-            let pool = Pool::builder("race")
-                .core_threads(2)
-                .queue(Queue::bounded(2))
-                .on_full(Reject::Block(LONG))
-                .build()
-                .unwrap();
-            let runs = Arc::new(AtomicUsize::new(0));
-            let submitters: Vec<_> = (0..THREADS)
-                .map(|_| {
-                    let (pool, runs) = (pool.clone(), runs.clone());
-                    thread::spawn(move || {
-                        let mut accepted = 0_usize;
-                        loop {
-                            match pool.submit(counting(&runs)) {
-                                Ok(task) => drop(task),
-                                Err(back) => {
-                                    assert!(back.is_shutdown(), "{back:?}");
-                                    return accepted;
-                                }
-                            }
-                            accepted += 1;
-                        }
-                    })
-                })
-                .collect();
-            while runs.load(SeqCst) < 50 {
-                thread::yield_now();
-            }
-            pool.shutdown();
-            let accepted: usize = submitters.into_iter().map(|each| each.join().unwrap()).sum();
-            assert!(pool.await_termination(LONG));
-            assert_eq!(
-                runs.load(SeqCst),
-                accepted,
-                "accepted, so it ran; refused, so it did not"
-            );
-            let stats = pool.stats();
-            assert_eq!(stats.rejected.shutdown, THREADS as u64);
-            assert_all_settled(&stats);
-        }
-    });
-}
-
-#[test]
-fn rej_block_many_submitters_keep_the_capacity_and_are_all_served() {
-    const THREADS: usize = 4;
-    const TASKS: usize = 300;
-    in_time(|| {
-        let full = full(Reject::Block(LONG));
-        let runs = Arc::new(AtomicUsize::new(0));
-        let submitters: Vec<_> = (0..THREADS)
-            .map(|_| {
-                let (pool, runs) = (full.pool.clone(), runs.clone());
-                thread::spawn(move || {
-                    for _ in 0..TASKS {
-                        pool.execute(counting(&runs)).unwrap();
-                        assert!(pool.stats().queued <= 1);
-                    }
-                })
-            })
-            .collect();
-        drop(full.held);
-        for submitter in submitters {
-            submitter.join().unwrap();
-        }
-        assert!(full.pool.wait_idle(LONG));
-        assert_eq!(runs.load(SeqCst), THREADS * TASKS);
-        assert_all_settled(&full.pool.stats());
-    });
 }
