@@ -38,7 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 
     // Limits go by the same clock: nobody waits ten real minutes here.
     let mut stuck = pool.submit(|| task::sleep(HOUR))?;
-    let waiter = pool.submit(move || stuck.join_timeout(Duration::from_secs(600)).unwrap_err().is_timeout())?;
+    let waiter = pool.submit(move || {
+        stuck
+            .join_timeout(Duration::from_secs(600))
+            .unwrap_err()
+            .is_timeout()
+    })?;
     clock.advance(Duration::from_secs(600));
     assert!(waiter.join()?);
 
