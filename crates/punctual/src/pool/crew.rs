@@ -13,7 +13,9 @@
 
 use super::Size;
 use super::line::Waiter;
+use super::staff::Departure;
 use super::waits::{Stuck, Trouble, WaitNote, Waits};
+use crate::observe::StopCounts;
 use crate::queue::producers::Gate;
 use crate::sync::Arc;
 use crate::task::Token;
@@ -57,6 +59,7 @@ pub(crate) struct Crew {
     /// Submissions that wait for room, in order.
     pub(super) line: VecDeque<Arc<Waiter>>,
     starts: Starts,
+    stops: StopCounts,
 }
 
 /// How starting threads went lately.
@@ -88,6 +91,7 @@ pub(crate) struct CrewReading {
     pub(crate) largest_since_resize: usize,
     pub(crate) starts: u64,
     pub(crate) failed_starts: u64,
+    pub(crate) stops: StopCounts,
 }
 
 impl Crew {
@@ -114,6 +118,7 @@ impl Crew {
             is_put_off: false,
             line: VecDeque::new(),
             starts: Starts::default(),
+            stops: StopCounts::default(),
         }
     }
 
@@ -221,8 +226,15 @@ impl Crew {
         self.fresh -= 1;
     }
 
-    pub(crate) fn leave(&mut self) {
+    /// A worker is no longer counted on, and leaves for this reason.
+    pub(crate) fn leave(&mut self, departure: Departure) {
         self.workers -= 1;
+        let counter = match departure {
+            Departure::Closed => &mut self.stops.closed,
+            Departure::Idle => &mut self.stops.idle,
+            Departure::Surplus => &mut self.stops.surplus,
+        };
+        *counter += 1;
     }
 
     /// A worker sleeps longer than its time because somebody relies on it.
@@ -291,6 +303,7 @@ impl Crew {
             largest_since_resize: self.largest_since_resize,
             starts: self.starts.made,
             failed_starts: self.starts.failed,
+            stops: self.stops,
         }
     }
 }

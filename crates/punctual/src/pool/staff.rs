@@ -4,7 +4,6 @@
 //! [`Post`]; the list is read under its lock, by snapshots and by a pool that stops.
 
 use super::engine::Engine;
-use crate::observe::StopCounts;
 use crate::observe::counters::{Counters, Totals};
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
@@ -43,7 +42,6 @@ pub(super) struct Staff {
     posts: Vec<Arc<Post>>,
     /// What the workers that left had counted.
     past: Sums,
-    stopped: StopCounts,
     next_number: usize,
     /// By number. A worker that leaves before its starter has put the thread here leaves a `None` for it.
     threads: BTreeMap<usize, Option<JoinHandle<()>>>,
@@ -67,7 +65,6 @@ impl Sums {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     sums: Sums,
-    pub(super) stopped: StopCounts,
 }
 
 impl Reading {
@@ -95,15 +92,9 @@ impl Staff {
         self.posts.push(post);
     }
 
-    pub(super) fn leave(&mut self, post: &Arc<Post>, departure: Departure) {
+    pub(super) fn leave(&mut self, post: &Arc<Post>) {
         self.posts.retain(|each| !Arc::ptr_eq(each, post));
         self.past.add(post);
-        let counter = match departure {
-            Departure::Closed => &mut self.stopped.closed,
-            Departure::Idle => &mut self.stopped.idle,
-            Departure::Surplus => &mut self.stopped.surplus,
-        };
-        *counter += 1;
     }
 
     /// Keeps a thread to be joined when the pool has ended. (Gives back one that is not worth it: its worker has left.)
@@ -143,10 +134,7 @@ impl Staff {
         for post in &self.posts {
             sums.add(post);
         }
-        Reading {
-            sums,
-            stopped: self.stopped,
-        }
+        Reading { sums }
     }
 
     /// The tokens of running tasks, for a pool that stops.
@@ -194,7 +182,7 @@ impl Engine {
     pub(crate) fn worker_leaves(&self, post: &Arc<Post>, number: usize, departure: Departure) {
         let thread = {
             let mut staff = self.staff.lock();
-            staff.leave(post, departure);
+            staff.leave(post);
             // Whoever closes the pool joins those that were there to the end.
             if departure == Departure::Closed {
                 None

@@ -368,7 +368,7 @@ impl Engine {
             if is_fresh {
                 producers.gate.warm();
             }
-            producers.gate.leave();
+            producers.gate.leave(departure);
             producers.shut();
             Err(departure)
         })
