@@ -208,18 +208,13 @@ impl Crew {
     }
 
     pub(crate) fn start_failed(&mut self, now: Tick) {
-        self.unhire();
+        self.workers -= 1;
+        self.starting -= 1;
+        self.fresh -= 1;
         let doublings = self.starts.failed_in_a_row.min(DOUBLINGS);
         self.starts.failed_in_a_row += 1;
         self.starts.failed += 1;
         self.starts.not_before = deadline_after(now, FIRST_BACK_OFF * (1 << doublings)).unwrap_or(Tick::MAX);
-    }
-
-    /// A worker that was hired and will not be started after all.
-    pub(crate) fn unhire(&mut self) {
-        self.workers -= 1;
-        self.starting -= 1;
-        self.fresh -= 1;
     }
 
     pub(crate) fn warm(&mut self) {

@@ -1,11 +1,11 @@
 //! What a room counts, and what follows from it.
 //!
-//! `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a
-//! worker took (the others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`: tasks
-//! that ended without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push until the task is taken or removed, so
-//! `waiting = pushed - taken - removed`, and each permit comes back exactly once. The producers keep a stale copy of what
-//! came back and look again only when that is used up: in the common case they compare two numbers of their own and read
-//! nothing that consumers write.
+//! `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a worker took (the
+//! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`: tasks that ended
+//! without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push
+//! until the task is taken or removed, so `waiting = pushed - taken - removed`, and each permit comes back exactly once.
+//! The producers look at these only when the records they may write without a look are used up (`open_until`): in the
+//! common case they read nothing that consumers write.
 
 use super::Capacity;
 use crate::sync::atomic::AtomicU64;

@@ -28,8 +28,6 @@ impl Gate for () {
 pub(crate) struct Producers<G> {
     pub(super) tail: Tail,
     pub(super) pushed: u64,
-    /// Permits that came back, when last looked at; never more than the truth.
-    pub(super) returned: u64,
     pub(super) capacity: Capacity,
     /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
     /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
@@ -53,7 +51,6 @@ impl<G: Gate> Producers<G> {
         Producers {
             tail: Tail::new(Owned::new()),
             pushed: 0,
-            returned: 0,
             capacity,
             open_until: 0,
             reserved: 0,
@@ -108,9 +105,8 @@ impl<G: Gate> Producers<G> {
     }
 
     /// Tasks that hold a permit now, or are about to: the capacity is compared with this.
-    pub(crate) fn held(&mut self, room: &Room<G>) -> u64 {
-        self.returned = room.permits_back();
-        self.pushed - self.returned + self.reserved
+    pub(crate) fn held(&self, room: &Room<G>) -> u64 {
+        self.pushed - room.permits_back() + self.reserved
     }
 
     /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
