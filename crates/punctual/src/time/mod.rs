@@ -5,6 +5,8 @@
 
 mod clock;
 mod manual;
+#[allow(dead_code, reason = "the pool's timers stand on it")]
+mod store;
 mod wait;
 
 pub use clock::Clock;

@@ -1,0 +1,207 @@
+//! The timer store of a pool: what is to happen when, for any number of timers.
+//!
+//! In: a time and a plain value. Out: a key to remove it by, and the values that are due, in order of time, and of
+//! insertion where times are equal. A plain structure: the caller holds a lock, and nothing foreign runs in here.
+//!
+//! Three parts. The `slab` keeps the nodes; a key is an index and the node's sequence, so an old key finds nothing.
+//! The `wheel` keeps what is far, unsorted, in buckets by the bits of its time. `near` keeps in exact order what lies
+//! at or before the wheel's position. A timer is inserted into one bucket, and moves to a finer one or to `near` when
+//! its bucket is opened, at most once per level; most are removed before that and never move.
+//!
+//! - Never early, never out of order: nothing is taken while a bucket is half emptied, and the position never passes
+//!   an occupied bucket, so whatever is near comes before whatever is in the wheel.
+//! - No ticking: a bucket knows its earliest time, and the store asks to be looked at then. Only where the earliest
+//!   one was removed that look may find nothing due; it empties that bucket into finer ones.
+//! - No stalls: a bucket is emptied in pieces, a few blocks per call, and one that holds mostly removed timers is
+//!   swept a block per removal. What can cost more, and rarely, is a removal from a large crowd within a millisecond.
+
+mod blocks;
+mod near;
+mod slab;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+mod wheel;
+
+use self::near::{Exact, Near};
+use self::slab::Slab;
+use self::wheel::{Entry, NEAR, Wheel, is_live};
+use super::Tick;
+
+/// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
+const PIECES: usize = 4;
+
+/// Names one timer. A key whose timer is gone is harmless, however old it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    index: u32,
+    sequence: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Store<V> {
+    slab: Slab<V>,
+    wheel: Wheel,
+    near: Near,
+    /// The sequence of the timer inserted last.
+    sequence: u64,
+    /// The bucket that is being emptied. Until it is, a timer in it may be earlier than any near one.
+    open: Option<u16>,
+}
+
+impl<V: Copy> Store<V> {
+    pub(crate) fn new(now: Tick) -> Self {
+        Store {
+            slab: Slab::new(),
+            wheel: Wheel::new(now),
+            near: Near::new(),
+            sequence: 0,
+            open: None,
+        }
+    }
+
+    /// Any `when`, also one that has passed; equal ones stay in the order of insertion.
+    pub(crate) fn insert(&mut self, when: Tick, value: V) -> Key {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        let bucket = self.wheel.bucket_of(when);
+        let index = self.slab.insert(when, sequence, bucket, value);
+        self.place(bucket, when, sequence, index);
+        Key { index, sequence }
+    }
+
+    /// Really removes it: its memory is used again at once, or given back.
+    pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
+        let node = self.slab.get(key.index, key.sequence)?;
+        let (value, bucket) = (node.value, node.bucket);
+        self.slab.remove(key.index);
+        let slab = &self.slab;
+        if bucket == NEAR {
+            self.near
+                .removed(|item| slab.get(item.index, item.sequence).is_some());
+        } else if self.wheel.removed(bucket, slab) && self.open == Some(bucket) {
+            self.open = None;
+        }
+        Some(value)
+    }
+
+    /// When it is due, if it is still here.
+    pub(crate) fn when(&self, key: Key) -> Option<Tick> {
+        let node = self.slab.get(key.index, key.sequence)?;
+        Some(node.when)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// When to call [`Store::take_due`] next: the time of the earliest timer, or before it if an earlier one of its
+    /// bucket was removed.
+    pub(crate) fn next_look(&self) -> Option<Tick> {
+        let near = self.near.first().map(|item| item.when);
+        if let Some(bucket) = self.open {
+            let earliest = self.wheel.earliest(bucket);
+            return Some(near.map_or(earliest, |near| near.min(earliest)));
+        }
+        near.or_else(|| self.wheel.first().map(|bucket| self.wheel.earliest(bucket)))
+    }
+
+    /// Moves at most `at_most` due timers to `out`, in order. Says whether to call again now: there may be more, or
+    /// the work of this call was enough for one.
+    pub(crate) fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<(Tick, V)>) -> bool {
+        let mut pieces = PIECES;
+        let mut room = at_most;
+        loop {
+            while let Some(bucket) = self.open {
+                if pieces == 0 {
+                    return true;
+                }
+                pieces -= 1;
+                self.move_block(bucket);
+            }
+            while let Some(first) = self.near.first() {
+                if first.when > now {
+                    // Whatever is in the wheel is later still.
+                    return false;
+                }
+                if room == 0 {
+                    return true;
+                }
+                room -= 1;
+                self.take_first(first, out);
+            }
+            let first = self.wheel.first();
+            match first {
+                Some(bucket) if self.wheel.earliest(bucket) <= now => {
+                    self.wheel.open(bucket);
+                    self.open = Some(bucket);
+                }
+                _ => {
+                    self.wheel.turn_before(now, first);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Everything, in order; the store is empty after.
+    pub(crate) fn drain(&mut self) -> Vec<(Tick, V)> {
+        let slab = std::mem::replace(&mut self.slab, Slab::new());
+        self.wheel = self.wheel.emptied();
+        self.near = Near::new();
+        self.open = None;
+        let mut nodes: Vec<_> = slab.live_nodes().copied().collect();
+        nodes.sort_unstable_by_key(|node| (node.when, node.sequence()));
+        nodes.iter().map(|node| (node.when, node.value)).collect()
+    }
+
+    fn place(&mut self, bucket: u16, when: Tick, sequence: u64, index: u32) {
+        if bucket == NEAR {
+            self.near.push(Exact {
+                when,
+                sequence,
+                index,
+            });
+        } else {
+            let sequence = sequence as u32;
+            self.wheel.push(bucket, when, Entry { index, sequence });
+        }
+    }
+
+    /// Moves one block of the open bucket to finer buckets and to `near`.
+    fn move_block(&mut self, bucket: u16) {
+        let (mut live, mut dead) = (0, 0);
+        for entry in self.wheel.take_block(bucket) {
+            if !is_live(entry, bucket, &self.slab) {
+                dead += 1;
+                continue;
+            }
+            live += 1;
+            if let Some(node) = self.slab.at(entry.index) {
+                let (when, sequence) = (node.when, node.sequence());
+                let finer = self.wheel.bucket_of(when);
+                debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
+                self.slab.set_bucket(entry.index, finer);
+                self.place(finer, when, sequence, entry.index);
+            }
+        }
+        if self.wheel.moved(bucket, live, dead) {
+            self.open = None;
+        }
+    }
+
+    fn take_first(&mut self, first: Exact, out: &mut Vec<(Tick, V)>) {
+        if let Some(node) = self.slab.get(first.index, first.sequence) {
+            out.push((node.when, node.value));
+            self.slab.remove(first.index);
+        }
+        let slab = &self.slab;
+        self.near
+            .pop(|item| slab.get(item.index, item.sequence).is_some());
+    }
+
+    /// Bytes it holds on the heap.
+    #[cfg(test)]
+    fn footprint(&self) -> usize {
+        self.slab.footprint() + self.wheel.footprint() + self.near.footprint()
+    }
+}
