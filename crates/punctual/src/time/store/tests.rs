@@ -129,10 +129,10 @@ impl Model {
 
 #[test]
 fn random_steps_agree_with_a_sorted_map() {
+    let mut ends = 0;
     for seed in 1..=4 {
         let mut dice = Dice(seed << 32 | 0x9E37_79B9);
         let mut model = Model::new(dice.span(40));
-        let mut lives = 1;
         // Phases that grow, that shrink, and that crowd at few instants.
         let (mut growth, mut crowd) = (50, false);
         for step in 0..rounds(250_000) {
@@ -157,7 +157,7 @@ fn random_steps_agree_with_a_sorted_map() {
                     model.now = model.store.next_look().unwrap_or(model.now).max(model.now);
                 }
                 roll if roll < 95 => model.now = model.now.saturating_add(dice.span(28)),
-                95 if dice.below(50) == 0 => model.now = model.now.saturating_add(dice.span(58)),
+                95 if dice.below(10) == 0 => model.now = model.now.saturating_add(dice.span(58)),
                 _ => {}
             }
             if dice.below(4) == 0 {
@@ -169,12 +169,12 @@ fn random_steps_agree_with_a_sorted_map() {
                 // Time has an end: begin again.
                 let old = std::mem::replace(&mut model, Model::new(dice.span(40)));
                 old.end();
-                lives += 1;
+                ends += 1;
             }
         }
         model.end();
-        assert!(lives > 3, "the clock was never young again");
     }
+    assert!(ends > 0, "no jump was large");
 }
 
 #[test]
