@@ -7,8 +7,8 @@
 
 use crate::time::Tick;
 
-/// Nodes of a chunk.
-pub(super) const CHUNK: usize = 1024;
+/// Nodes of a chunk: large enough that common allocators hand a freed one back to the system.
+const CHUNK: usize = 4096;
 const WORDS: usize = CHUNK / 64;
 
 /// The sequence of a hole. Live nodes count from 1.
