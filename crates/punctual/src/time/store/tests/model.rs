@@ -1,0 +1,132 @@
+//! Random steps, against a sorted map.
+
+use super::{Dice, YEAR, rounds};
+use crate::time::Tick;
+use crate::time::store::{Key, Store};
+use std::collections::BTreeMap;
+
+/// The store and what it should hold.
+struct Model {
+    store: Store<u64>,
+    expected: BTreeMap<(Tick, u64), Key>,
+    keys: Vec<(Tick, u64, Key)>,
+    now: Tick,
+    inserted: u64,
+}
+
+impl Model {
+    fn new(now: Tick) -> Self {
+        Model {
+            store: Store::new(now),
+            expected: BTreeMap::new(),
+            keys: Vec::new(),
+            now,
+            inserted: 0,
+        }
+    }
+
+    fn insert(&mut self, when: Tick) {
+        self.inserted += 1;
+        let key = self.store.insert(when, self.inserted);
+        self.expected.insert((when, self.inserted), key);
+        self.keys.push((when, self.inserted, key));
+    }
+
+    /// Removes by any key, old ones too.
+    fn remove(&mut self, dice: &mut Dice) {
+        if self.keys.is_empty() {
+            return;
+        }
+        let place = dice.below(self.keys.len() as u64) as usize;
+        let (when, value, key) = self.keys[place];
+        if dice.below(4) > 0 {
+            self.keys.swap_remove(place);
+        }
+        let lives = self.expected.remove(&(when, value)).is_some();
+        assert_eq!(self.store.when(key), lives.then_some(when));
+        assert_eq!(self.store.remove(key), lives.then_some(value));
+        assert_eq!(self.store.when(key), None);
+    }
+
+    fn take(&mut self, at_most: usize) {
+        let mut out = Vec::new();
+        let more = self.store.take_due(self.now, at_most, &mut out);
+        assert!(out.len() <= at_most);
+        for taken in &out {
+            assert!(taken.0 <= self.now, "early");
+            let (first, _) = self.expected.pop_first().expect("nothing is left to take");
+            assert_eq!(*taken, first);
+        }
+        if !more {
+            let left = self.expected.first_key_value();
+            assert!(
+                left.is_none_or(|(first, _)| first.0 > self.now),
+                "forgot one that is due"
+            );
+        }
+    }
+
+    fn check(&self) {
+        assert_eq!(self.store.len(), self.expected.len());
+        let first = self.expected.first_key_value().map(|(first, _)| first.0);
+        let look = self.store.next_look();
+        assert_eq!(look.is_some(), first.is_some());
+        assert!(look <= first, "asks to be looked at too late");
+    }
+
+    fn end(mut self) {
+        let rest: Vec<_> = self.expected.into_keys().collect();
+        assert_eq!(self.store.drain(), rest);
+        assert_eq!((self.store.len(), self.store.next_look()), (0, None));
+    }
+}
+
+#[test]
+fn random_steps_agree_with_a_sorted_map() {
+    let mut ends = 0;
+    for seed in 1..=4 {
+        let mut dice = Dice(seed << 32 | 0x9E37_79B9);
+        let mut model = Model::new(dice.span(40));
+        // Phases that grow, that shrink, and that crowd at few instants.
+        let (mut growth, mut crowd) = (50, false);
+        for step in 0..rounds(250_000) {
+            if step % 5_000 == 0 {
+                growth = 20 + dice.below(70);
+                crowd = dice.below(4) == 0;
+            }
+            match dice.below(100) {
+                roll if roll < growth => {
+                    let when = match dice.below(20) {
+                        0 => model.now.saturating_sub(dice.span(40)),
+                        1 => Tick::MAX - dice.below(3),
+                        2 => model.now,
+                        _ if crowd => ((model.now >> 24) + 1) << 24,
+                        3..10 => model.now.saturating_add(dice.span(24)),
+                        _ => model.now.saturating_add(dice.span(62)),
+                    };
+                    model.insert(when);
+                }
+                roll if roll < 90 => model.remove(&mut dice),
+                roll if roll < 92 => {
+                    model.now = model.store.next_look().unwrap_or(model.now).max(model.now);
+                }
+                roll if roll < 95 => model.now = model.now.saturating_add(dice.span(28)),
+                95 if dice.below(10) == 0 => model.now = model.now.saturating_add(dice.span(58)),
+                _ => {}
+            }
+            if dice.below(4) == 0 {
+                let at_most = dice.below(40) as usize;
+                model.take(at_most);
+            }
+            model.check();
+            if model.now > 550 * YEAR {
+                // Time has an end: begin again.
+                let old = std::mem::replace(&mut model, Model::new(dice.span(40)));
+                old.end();
+                ends += 1;
+            }
+        }
+        model.end();
+    }
+    assert!(ends > 0, "no jump was large");
+}
