@@ -135,6 +135,12 @@ impl Near {
         }
     }
 
+    /// How many came out of order.
+    #[cfg(test)]
+    pub(super) fn heaped(&self) -> usize {
+        self.heap.len()
+    }
+
     #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.run.footprint() + self.heap.capacity() * size_of::<Exact>()

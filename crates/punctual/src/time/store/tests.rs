@@ -155,3 +155,18 @@ fn draining_gives_everything_in_order_also_from_a_half_emptied_bucket() {
     store.insert(YEAR, 1);
     assert_eq!(take_all(&mut store, 2 * YEAR), [(YEAR, 1)]);
 }
+
+#[test]
+fn a_half_emptied_bucket_whose_timers_are_all_removed_is_closed() {
+    let mut store = Store::new(0);
+    let keys: Vec<_> = (0..5_000)
+        .map(|value| store.insert(YEAR + value, value))
+        .collect();
+    assert!(store.take_due(2 * YEAR, 0, &mut Vec::new()));
+    assert!(store.open.is_some());
+    for key in keys {
+        assert!(store.remove(key).is_some());
+    }
+    assert!(store.open.is_none());
+    assert_eq!((store.len(), store.next_look()), (0, None));
+}

@@ -169,3 +169,28 @@ fn a_jump_of_centuries_moves_only_what_is_there() {
     assert_eq!(out.len(), 3);
     assert!(store.wheel.looked <= 6, "{} looks", store.wheel.looked);
 }
+
+#[test]
+fn a_crowd_that_comes_in_order_is_not_sorted() {
+    let mut store = Store::new(0);
+    for value in 0..10_000 {
+        store.insert(90 * SECOND, value);
+    }
+    let mut out = Vec::new();
+    while out.is_empty() {
+        store.take_due(90 * SECOND, 1, &mut out);
+    }
+    assert_eq!((store.len(), store.near.heaped()), (9_999, 0));
+}
+
+#[test]
+fn the_lowest_hole_is_filled_first() {
+    let mut store = Store::new(0);
+    let keys: Vec<_> = (0..300_000).map(|value| store.insert(SECOND, value)).collect();
+    for hole in [299_999, 280_000, 70_001, 70_000, 5] {
+        store.remove(keys[hole]);
+    }
+    for hole in [5, 70_000, 70_001, 280_000, 299_999] {
+        assert_eq!(store.insert(SECOND, 0).index, hole);
+    }
+}
