@@ -200,7 +200,7 @@ impl<V: Copy> Store<V> {
     }
 
     /// Bytes it holds on the heap.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     fn footprint(&self) -> usize {
         self.slab.footprint() + self.wheel.footprint() + self.near.footprint()
     }

@@ -44,7 +44,7 @@ impl<T> Blocks<T> {
         block
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
         let items: usize = self.blocks.iter().map(Vec::capacity).sum();
         self.blocks.capacity() * size_of::<Vec<T>>() + items * size_of::<T>()

@@ -136,12 +136,12 @@ impl Near {
     }
 
     /// How many came out of order.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn heaped(&self) -> usize {
         self.heap.len()
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
         self.run.footprint() + self.heap.capacity() * size_of::<Exact>()
     }

@@ -180,7 +180,7 @@ impl<V: Copy> Slab<V> {
         self.roomy_from = self.roomy_from.min(self.roomy.len());
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
         let nodes: usize = self.chunks.iter().map(|chunk| chunk.nodes.capacity()).sum();
         (nodes + self.spare.capacity()) * size_of::<Node<V>>()

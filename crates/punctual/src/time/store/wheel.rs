@@ -55,7 +55,7 @@ pub(super) struct Wheel {
     /// A level is made when it is first used.
     levels: [Option<Box<[Bucket]>>; LEVELS],
     /// Entries looked at so far, for the tests of what a call may cost.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) looked: usize,
 }
 
@@ -65,7 +65,7 @@ impl Wheel {
             position: now >> FINE_BITS,
             occupied: [[0; SLOTS / 64]; LEVELS],
             levels: [const { None }; LEVELS],
-            #[cfg(test)]
+            #[cfg(all(test, not(any(loom, shuttle))))]
             looked: 0,
         }
     }
@@ -153,7 +153,7 @@ impl Wheel {
     /// [`Wheel::moved`].
     pub(super) fn take_block(&mut self, number: u16) -> Vec<Entry> {
         let block = self.bucket(number).entries.take_first().unwrap_or_default();
-        #[cfg(test)]
+        #[cfg(all(test, not(any(loom, shuttle))))]
         {
             self.looked += block.len();
         }
@@ -197,7 +197,7 @@ impl Wheel {
         &mut buckets.expect("a bucket in use has its level")[slot]
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
         let buckets = self.levels.iter().flatten().flat_map(|level| level.iter());
         buckets
