@@ -191,7 +191,7 @@ pub use pool::{
 };
 pub use queue::{Capacity, Queue};
 pub use task::{Outcome, Priority, TaskInfo};
-pub use time::{Clock, ManualClock};
+pub use time::{Clock, LastRun, ManualClock, Schedule, ScheduleError};
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

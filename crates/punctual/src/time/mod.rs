@@ -7,10 +7,12 @@ mod clock;
 mod manual;
 #[allow(dead_code, reason = "the pool's timers stand on it")]
 mod store;
+mod schedule;
 mod wait;
 
 pub use clock::Clock;
 pub use manual::ManualClock;
+pub use schedule::{LastRun, Schedule, ScheduleError};
 
 pub(crate) use clock::{Tick, deadline_after};
 pub(crate) use manual::Attached;

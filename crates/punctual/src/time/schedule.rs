@@ -1,0 +1,243 @@
+//! [`Schedule`]: when, as a value.
+//!
+//! In: a period, a delay, an instant, a cron text or a function. Out: the first instant, and the next one after each
+//! run. Pure: nothing here reads a clock or starts anything; whoever runs a schedule brings both.
+
+mod error;
+mod sentence;
+
+use crate::sync::Arc;
+use std::borrow::Cow;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+pub use error::ScheduleError;
+
+/// When a task is to run: once, at a fixed rate, with a pause in between, by the calendar, or as a function says.
+///
+/// A value: it starts nothing, can be cloned and printed, and [`preview`](Schedule::preview) tells what it will do.
+///
+/// ```
+/// use punctual::Schedule;
+/// use std::time::{Duration, SystemTime};
+///
+/// let flush = Schedule::every(Duration::from_secs(300)).times(3);
+/// assert_eq!(flush.to_string(), "every 5 minutes, 3 times");
+///
+/// let now = SystemTime::now();
+/// let minutes = |n| now + Duration::from_secs(60 * n);
+/// assert_eq!(flush.preview(now, 10)?, [now, minutes(5), minutes(10)]);
+/// # Ok::<(), punctual::ScheduleError>(())
+/// ```
+#[derive(Clone)]
+pub struct Schedule {
+    kind: Kind,
+    start: Start,
+    times: Option<u64>,
+    until: Option<SystemTime>,
+    name: Option<Cow<'static, str>>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Every(Duration),
+    Delay(Duration),
+    Once(SystemTime),
+    Trigger(Arc<dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync>),
+}
+
+/// Before when nothing runs.
+#[derive(Clone, Copy)]
+enum Start {
+    Now,
+    In(Duration),
+    At(SystemTime),
+}
+
+/// What a [trigger](Schedule::trigger) is told: the run before, or nothing at all before the first.
+///
+/// ```
+/// use punctual::{LastRun, Schedule};
+/// use std::time::{Duration, SystemTime};
+///
+/// // An hour after each run ended; the first one now.
+/// let now = SystemTime::now();
+/// let hourly = Schedule::trigger(move |last: &LastRun| match last.completed {
+///     Some(end) => end.checked_add(Duration::from_secs(3600)),
+///     None => Some(now),
+/// });
+/// assert_eq!(hourly.preview(now, 2)?, [now, now + Duration::from_secs(3600)]);
+/// # Ok::<(), punctual::ScheduleError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LastRun {
+    /// When it was due.
+    pub scheduled: Option<SystemTime>,
+    /// When it began.
+    pub actual: Option<SystemTime>,
+    /// When it ended.
+    pub completed: Option<SystemTime>,
+}
+
+impl LastRun {
+    /// A run that began when it was due and took no time.
+    fn prompt(at: SystemTime) -> LastRun {
+        LastRun {
+            scheduled: Some(at),
+            actual: Some(at),
+            completed: Some(at),
+        }
+    }
+}
+
+impl Schedule {
+    fn of(kind: Kind) -> Schedule {
+        Schedule {
+            kind,
+            start: Start::Now,
+            times: None,
+            until: None,
+            name: None,
+        }
+    }
+
+    /// At a fixed rate: the first run at once, each next one `period` after the one before was due.
+    ///
+    /// A period of zero is refused by whatever takes the schedule; use [`with_delay`](Schedule::with_delay).
+    #[must_use]
+    pub fn every(period: Duration) -> Self {
+        Schedule::of(Kind::Every(period))
+    }
+
+    /// With a pause: the first run at once, each next one `delay` after the one before ended.
+    #[must_use]
+    pub fn with_delay(delay: Duration) -> Self {
+        Schedule::of(Kind::Delay(delay))
+    }
+
+    /// Once. An instant that has passed means at once.
+    #[must_use]
+    pub fn once_at(when: SystemTime) -> Self {
+        Schedule::of(Kind::Once(when))
+    }
+
+    /// Whenever `next` says: it is asked before the first run and after each one. An instant that has passed means at
+    /// once; `None` ends the schedule.
+    #[must_use]
+    pub fn trigger(next: impl Fn(&LastRun) -> Option<SystemTime> + Send + Sync + 'static) -> Self {
+        Schedule::of(Kind::Trigger(Arc::new(next)))
+    }
+
+    /// Not before `delay` has passed. The last of `starting_in` and `starting_at` counts.
+    #[must_use]
+    pub fn starting_in(self, delay: Duration) -> Self {
+        Schedule {
+            start: Start::In(delay),
+            ..self
+        }
+    }
+
+    /// Not before `start`. One that has passed changes nothing. The last of `starting_in` and `starting_at` counts.
+    #[must_use]
+    pub fn starting_at(self, start: SystemTime) -> Self {
+        Schedule {
+            start: Start::At(start),
+            ..self
+        }
+    }
+
+    /// At most `n` runs.
+    #[must_use]
+    pub fn times(self, n: u64) -> Self {
+        Schedule {
+            times: Some(n),
+            ..self
+        }
+    }
+
+    /// No run that is due after `end`; one that is due at `end` still runs.
+    #[must_use]
+    pub fn until(self, end: SystemTime) -> Self {
+        Schedule {
+            until: Some(end),
+            ..self
+        }
+    }
+
+    /// The name under which its runs appear.
+    #[must_use]
+    pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
+        Schedule {
+            name: Some(name.into()),
+            ..self
+        }
+    }
+
+    /// The first `n` times at which it would run if it were started at `from` and each run took no time. Fewer if it
+    /// ends before.
+    ///
+    /// # Errors
+    ///
+    /// If the schedule cannot be: a period of zero.
+    pub fn preview(&self, from: SystemTime, n: usize) -> Result<Vec<SystemTime>, ScheduleError> {
+        self.check()?;
+        let most = self
+            .times
+            .map_or(n, |times| n.min(usize::try_from(times).unwrap_or(n)));
+        let first = (most > 0).then(|| self.first(from)).flatten();
+        let runs = std::iter::successors(first, |at| self.next(&LastRun::prompt(*at), *at));
+        Ok(runs.take(most).collect())
+    }
+
+    /// What a value cannot refuse while it is being put together.
+    fn check(&self) -> Result<(), ScheduleError> {
+        match self.kind {
+            Kind::Every(Duration::ZERO) => Err(ScheduleError::new(
+                "every",
+                "0 s",
+                "a fixed rate needs a period",
+                "set a period above zero, or use with_delay to run again at once",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// When the first run is due if the schedule begins `now`.
+    pub(crate) fn first(&self, now: SystemTime) -> Option<SystemTime> {
+        let start = match self.start {
+            Start::Now => now,
+            Start::In(delay) => now.checked_add(delay)?,
+            Start::At(start) => start.max(now),
+        };
+        let due = match &self.kind {
+            Kind::Every(_) | Kind::Delay(_) => start,
+            Kind::Once(when) => start.max(*when),
+            Kind::Trigger(next) => next(&LastRun::default())?.max(start),
+        };
+        self.in_time(due)
+    }
+
+    /// When the run after `last` is due. What has not happened yet counts from `now`.
+    pub(crate) fn next(&self, last: &LastRun, now: SystemTime) -> Option<SystemTime> {
+        let due = match &self.kind {
+            Kind::Every(period) => last.scheduled.unwrap_or(now).checked_add(*period)?,
+            Kind::Delay(delay) => last.completed.unwrap_or(now).checked_add(*delay)?,
+            Kind::Once(_) => return None,
+            Kind::Trigger(next) => next(last)?.max(now),
+        };
+        self.in_time(due)
+    }
+
+    fn in_time(&self, due: SystemTime) -> Option<SystemTime> {
+        self.until.is_none_or(|end| due <= end).then_some(due)
+    }
+}
+
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "Schedule({name:?}, {self})"),
+            None => write!(f, "Schedule({self})"),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! [`ScheduleError`]: why a schedule cannot be, and where in its text.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A schedule that cannot be: which field, its value, the limit, and what to do.
+///
+/// `{}` is one line; `{:#}` adds the cron text with the field underlined.
+///
+#[cfg_attr(feature = "cron", doc = "```")]
+#[cfg_attr(not(feature = "cron"), doc = "```ignore")]
+/// use punctual::Schedule;
+///
+/// let error = Schedule::cron("0 25 * * *").unwrap_err();
+/// assert_eq!(error.field(), "hour");
+/// assert_eq!(
+///     error.to_string(),
+///     "hour (field 2 of 5) = 25: hours go from 0 to 23; write an hour in that range, or * for every hour"
+/// );
+/// assert!(format!("{error:#}").ends_with("\n  0 25 * * *\n    ^^"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleError {
+    field: &'static str,
+    value: String,
+    limit: String,
+    fix: String,
+    place: Option<Place>,
+}
+
+/// Where in a cron text the fault is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    text: String,
+    /// Bytes of the text; it is ASCII wherever a place is known.
+    bytes: Range<usize>,
+    /// Number of the field and of all fields, if the text could be cut into fields.
+    number: Option<(usize, usize)>,
+}
+
+impl ScheduleError {
+    #[cold]
+    pub(super) fn new(
+        field: &'static str,
+        value: impl fmt::Display,
+        limit: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        ScheduleError {
+            field,
+            value: value.to_string(),
+            limit: limit.into(),
+            fix: fix.into(),
+            place: None,
+        }
+    }
+
+    /// What cannot be: the setting's name, or the cron field's.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        self.field
+    }
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.field)?;
+        if let Some(Place {
+            number: Some((number, of)),
+            ..
+        }) = &self.place
+        {
+            write!(f, " (field {number} of {of})")?;
+        }
+        write!(f, " = {}: {}; {}", self.value, self.limit, self.fix)?;
+        match &self.place {
+            Some(Place { text, bytes, .. }) if f.alternate() => {
+                write!(
+                    f,
+                    "\n  {text}\n  {:2$}{:^<3$}",
+                    "",
+                    "",
+                    bytes.start,
+                    bytes.len().max(1)
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ScheduleError {}
