@@ -192,6 +192,8 @@ pub use pool::{
 pub use queue::{Capacity, Queue};
 pub use task::{Outcome, Priority, TaskInfo};
 pub use time::{Clock, LastRun, ManualClock, Schedule, ScheduleError};
+#[cfg(feature = "cron")]
+pub use time::{CronDialect, Fold, Gap};
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

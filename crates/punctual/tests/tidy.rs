@@ -402,7 +402,7 @@ fn documents_name_tests_that_exist() {
 }
 
 #[test]
-fn the_core_depends_on_libc_alone() {
+fn the_core_depends_on_libc_and_cron_on_jiff() {
     let manifest = read("crates/punctual/Cargo.toml");
     let mut found = BTreeMap::<&str, Vec<&str>>::new();
     let mut section = "";
@@ -419,9 +419,12 @@ fn the_core_depends_on_libc_alone() {
     }
     found.retain(|_, names| !names.is_empty());
     let expected = BTreeMap::from([
+        ("[dependencies]", vec!["jiff"]),
         ("[target.'cfg(unix)'.dependencies]", vec!["libc"]),
         ("[target.'cfg(loom)'.dependencies]", vec!["loom"]),
         ("[target.'cfg(shuttle)'.dependencies]", vec!["shuttle"]),
     ]);
     assert_eq!(found, expected);
+    let is_optional = |line: &str| line.starts_with("jiff = ") && line.contains("optional = true");
+    assert!(manifest.lines().any(is_optional), "jiff belongs to the feature cron");
 }

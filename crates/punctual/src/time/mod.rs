@@ -4,6 +4,8 @@
 //! for goes through a [`Clock`]; nothing else in the crate reads the system's time. Not here: who waits, and why.
 
 mod clock;
+#[cfg(feature = "cron")]
+mod cron;
 mod manual;
 #[allow(dead_code, reason = "the pool's timers stand on it")]
 mod store;
@@ -11,6 +13,8 @@ mod schedule;
 mod wait;
 
 pub use clock::Clock;
+#[cfg(feature = "cron")]
+pub use cron::{CronDialect, Fold, Gap};
 pub use manual::ManualClock;
 pub use schedule::{LastRun, Schedule, ScheduleError};
 

@@ -6,12 +6,16 @@
 mod error;
 mod sentence;
 
+#[cfg(feature = "cron")]
+use super::cron::{Cron, CronDialect, Fold, Gap};
 use crate::sync::Arc;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 pub use error::ScheduleError;
+#[cfg(feature = "cron")]
+pub(super) use sentence::date;
 
 /// When a task is to run: once, at a fixed rate, with a pause in between, by the calendar, or as a function says.
 ///
@@ -25,7 +29,7 @@ pub use error::ScheduleError;
 /// assert_eq!(flush.to_string(), "every 5 minutes, 3 times");
 ///
 /// let now = SystemTime::now();
-/// let minutes = |n| now + Duration::from_secs(60 * n);
+/// let minutes = |n: u64| now + Duration::from_secs(60 * n);
 /// assert_eq!(flush.preview(now, 10)?, [now, minutes(5), minutes(10)]);
 /// # Ok::<(), punctual::ScheduleError>(())
 /// ```
@@ -43,6 +47,8 @@ enum Kind {
     Every(Duration),
     Delay(Duration),
     Once(SystemTime),
+    #[cfg(feature = "cron")]
+    Cron(Box<Cron>),
     Trigger(Arc<dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync>),
 }
 
@@ -126,6 +132,97 @@ impl Schedule {
     #[must_use]
     pub fn trigger(next: impl Fn(&LastRun) -> Option<SystemTime> + Send + Sync + 'static) -> Self {
         Schedule::of(Kind::Trigger(Arc::new(next)))
+    }
+
+    /// By the calendar: five fields (minute first) or six (second first), in UTC unless a [`zone`](Schedule::zone) is
+    /// given.
+    ///
+    /// | field | numbers | names | also |
+    /// |---|---|---|---|
+    /// | second, minute | 0-59 | | |
+    /// | hour | 0-23 | | |
+    /// | day of month | 1-31 | | `L` last day, `L-3` three before it, `LW` last weekday, `15W` weekday nearest to the 15th |
+    /// | month | 1-12 | `JAN`-`DEC` | |
+    /// | day of week | 0-7, Sunday is 0 and 7 | `SUN`-`SAT` | `5L` last Friday, `MON#2` second Monday |
+    ///
+    /// Every field takes `*`, lists `1,2`, ranges `1-5`, steps `*/5`, `10/5` and `10-30/2`; the day fields `?` for `*`.
+    /// Names are in any case. Shorthands: `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily`, `@midnight`,
+    /// `@hourly`.
+    ///
+    /// ```
+    /// use punctual::Schedule;
+    /// use std::time::{Duration, UNIX_EPOCH};
+    ///
+    /// let opening = Schedule::cron("0 9 * * MON-FRI")?.zone("Asia/Seoul")?;
+    /// assert_eq!(opening.to_string(), "every weekday at 09:00, Asia/Seoul");
+    /// // 1970 began on a Thursday, at 9 o'clock in Seoul: the next ones are Friday and Monday.
+    /// let days = |n: u64| UNIX_EPOCH + Duration::from_secs(86_400 * n);
+    /// assert_eq!(opening.preview(UNIX_EPOCH, 2)?, [days(1), days(4)]);
+    /// # Ok::<(), punctual::ScheduleError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the text cannot be read, or no day can ever match it (31 June). The error names the field.
+    #[cfg(feature = "cron")]
+    pub fn cron(text: &str) -> Result<Self, ScheduleError> {
+        Ok(Schedule::of(Kind::Cron(Box::new(Cron::parse(text)?))))
+    }
+
+    /// The time zone whose clocks a cron schedule goes by, by its IANA name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such zone, or this is not a cron schedule.
+    #[cfg(feature = "cron")]
+    pub fn zone(mut self, iana: &str) -> Result<Self, ScheduleError> {
+        self.cron_for("zone", iana)?.set_zone(iana)?;
+        Ok(self)
+    }
+
+    /// How a cron text that restricts both day fields is read.
+    ///
+    /// # Errors
+    ///
+    /// If no day can match the text in this dialect, or this is not a cron schedule.
+    #[cfg(feature = "cron")]
+    pub fn dialect(mut self, dialect: CronDialect) -> Result<Self, ScheduleError> {
+        self.cron_for("dialect", &format!("{dialect:?}"))?
+            .set_dialect(dialect)?;
+        Ok(self)
+    }
+
+    /// What becomes of a local time that does not exist. Only cron schedules know local times.
+    #[cfg(feature = "cron")]
+    #[must_use]
+    pub fn gap(mut self, gap: Gap) -> Self {
+        if let Kind::Cron(cron) = &mut self.kind {
+            cron.set_gap(gap);
+        }
+        self
+    }
+
+    /// What becomes of a local time that exists twice. Only cron schedules know local times.
+    #[cfg(feature = "cron")]
+    #[must_use]
+    pub fn fold(mut self, fold: Fold) -> Self {
+        if let Kind::Cron(cron) = &mut self.kind {
+            cron.set_fold(fold);
+        }
+        self
+    }
+
+    #[cfg(feature = "cron")]
+    fn cron_for(&mut self, setting: &'static str, value: &str) -> Result<&mut Cron, ScheduleError> {
+        match &mut self.kind {
+            Kind::Cron(cron) => Ok(cron),
+            _ => Err(ScheduleError::new(
+                setting,
+                value,
+                "only a cron schedule goes by local time",
+                "leave it out, or begin with Schedule::cron",
+            )),
+        }
     }
 
     /// Not before `delay` has passed. The last of `starting_in` and `starting_at` counts.
@@ -212,6 +309,11 @@ impl Schedule {
         let due = match &self.kind {
             Kind::Every(_) | Kind::Delay(_) => start,
             Kind::Once(when) => start.max(*when),
+            // After now, but a start that is still to come is part of it.
+            #[cfg(feature = "cron")]
+            Kind::Cron(cron) if start > now => cron.next(start.checked_sub(Duration::from_nanos(1))?)?,
+            #[cfg(feature = "cron")]
+            Kind::Cron(cron) => cron.next(now)?,
             Kind::Trigger(next) => next(&LastRun::default())?.max(start),
         };
         self.in_time(due)
@@ -223,6 +325,9 @@ impl Schedule {
             Kind::Every(period) => last.scheduled.unwrap_or(now).checked_add(*period)?,
             Kind::Delay(delay) => last.completed.unwrap_or(now).checked_add(*delay)?,
             Kind::Once(_) => return None,
+            // From when it was due, not from when it began: a run that began a little early does not come twice.
+            #[cfg(feature = "cron")]
+            Kind::Cron(cron) => cron.next(last.scheduled.unwrap_or(now))?,
             Kind::Trigger(next) => next(last)?.max(now),
         };
         self.in_time(due)

@@ -40,7 +40,7 @@ struct Place {
 
 impl ScheduleError {
     #[cold]
-    pub(super) fn new(
+    pub(in crate::time) fn new(
         field: &'static str,
         value: impl fmt::Display,
         limit: impl Into<String>,
@@ -53,6 +53,22 @@ impl ScheduleError {
             fix: fix.into(),
             place: None,
         }
+    }
+
+    /// Points at bytes of a cron text, and says which of its fields they are.
+    #[cfg(feature = "cron")]
+    pub(in crate::time) fn at(
+        mut self,
+        text: &str,
+        bytes: Range<usize>,
+        number: Option<(usize, usize)>,
+    ) -> Self {
+        self.place = Some(Place {
+            text: text.to_owned(),
+            bytes,
+            number,
+        });
+        self
     }
 
     /// What cannot be: the setting's name, or the cron field's.

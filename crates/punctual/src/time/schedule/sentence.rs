@@ -12,6 +12,8 @@ impl fmt::Display for Schedule {
             Kind::Delay(Duration::ZERO) => f.write_str("again at once after each run")?,
             Kind::Delay(delay) => write!(f, "{} after each run", length(*delay))?,
             Kind::Once(when) => write!(f, "once at {}", instant(*when))?,
+            #[cfg(feature = "cron")]
+            Kind::Cron(cron) => write!(f, "{cron}")?,
             Kind::Trigger(_) => f.write_str("whenever its trigger says")?,
         }
         match self.start {
@@ -89,7 +91,7 @@ fn instant(at: SystemTime) -> String {
 
 /// Year, month and day of a day counted from 1970-01-01. The year is taken to begin in March: then the leap day is its
 /// last, and months are 153 days in five.
-fn date(day: i128) -> (i128, i128, i128) {
+pub(in crate::time) fn date(day: i128) -> (i128, i128, i128) {
     let day = day + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
