@@ -426,5 +426,8 @@ fn the_core_depends_on_libc_and_cron_on_jiff() {
     ]);
     assert_eq!(found, expected);
     let is_optional = |line: &str| line.starts_with("jiff = ") && line.contains("optional = true");
-    assert!(manifest.lines().any(is_optional), "jiff belongs to the feature cron");
+    assert!(
+        manifest.lines().any(is_optional),
+        "jiff belongs to the feature cron"
+    );
 }

@@ -2,6 +2,9 @@
 
 /// Every mix of panic, cancel, drop, await and stop.
 mod combinations;
+/// Schedules as values, and cron: `CRON-..`.
+#[cfg(feature = "cron")]
+mod cron;
 /// Faults that must be survived, by their number.
 mod faults;
 /// Handles: join, await, cancel, detach: `FUT-..`.

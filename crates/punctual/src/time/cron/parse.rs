@@ -344,8 +344,7 @@ impl Field<'_> {
         };
         let value = |text| self.value(text).ok_or_else(|| self.unknown(begin, item, text));
         let is_week = self.kind.name == WEEK_DAY.name;
-        // Sunday is 0 and 7; as the end of everything it would be counted twice.
-        let most = if is_week { 6 } else { self.kind.most };
+        let most = self.kind.most;
         let (least, most) = if body == "*" {
             (self.kind.least, most)
         } else if let Some((least, most)) = body.split_once('-') {
@@ -365,7 +364,7 @@ impl Field<'_> {
             (least, most)
         } else {
             let least = value(body)?;
-            (least, if step.is_some() { most.max(least) } else { least })
+            (least, if step.is_some() { most } else { least })
         };
         let step = step.unwrap_or(1) as usize;
         Ok((least..=most)

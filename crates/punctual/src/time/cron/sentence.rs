@@ -137,7 +137,7 @@ fn times(fields: &Fields) -> Result<String, String> {
             }
         };
         match step(*set, *of) {
-            Some(1) if words.starts_with("every") => {}
+            Some(1) if words.contains("every") => {}
             Some(1) if words.is_empty() => words = every(1, unit),
             Some(1) => words += &format!(" of every {unit}"),
             Some(step) if words.is_empty() => words = every(step, unit),
