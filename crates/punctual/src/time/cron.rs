@@ -5,6 +5,7 @@
 //! [`MAX_STEPS`] steps.
 
 mod days;
+mod field;
 mod parse;
 mod sentence;
 mod zone;
