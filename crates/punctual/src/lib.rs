@@ -19,7 +19,7 @@
 //!   the value.
 //! - A [`Queue`] is the waiting room: bounded ([`DEFAULT_QUEUE_CAPACITY`] places unless you say otherwise), unbounded, or
 //!   without places. What does not fit comes back in [`Rejected`], closure and all.
-//! - A [`Clock`] is where time comes from; a [`ManualClock`] is moved by a test.
+//! - A [`Clock`] is where time comes from; a [`ManualClock`] is moved by a test. A [`Schedule`] is when, as a value.
 //!
 //! # What is promised
 //!

@@ -42,6 +42,8 @@ pub struct Schedule {
     name: Option<Cow<'static, str>>,
 }
 
+type Trigger = dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync;
+
 #[derive(Clone)]
 enum Kind {
     Every(Duration),
@@ -49,7 +51,7 @@ enum Kind {
     Once(SystemTime),
     #[cfg(feature = "cron")]
     Cron(Box<Cron>),
-    Trigger(Arc<dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync>),
+    Trigger(Arc<Trigger>),
 }
 
 /// Before when nothing runs.

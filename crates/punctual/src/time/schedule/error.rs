@@ -19,8 +19,11 @@ use std::ops::Range;
 /// );
 /// assert!(format!("{error:#}").ends_with("\n  0 25 * * *\n    ^^"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScheduleError {
+#[derive(Clone, PartialEq, Eq)]
+pub struct ScheduleError(Box<Fault>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Fault {
     field: &'static str,
     value: String,
     limit: String,
@@ -29,7 +32,7 @@ pub struct ScheduleError {
 }
 
 /// Where in a cron text the fault is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Place {
     text: String,
     /// Bytes of the text; it is ASCII wherever a place is known.
@@ -46,13 +49,13 @@ impl ScheduleError {
         limit: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        ScheduleError {
+        ScheduleError(Box::new(Fault {
             field,
             value: value.to_string(),
             limit: limit.into(),
             fix: fix.into(),
             place: None,
-        }
+        }))
     }
 
     /// Points at bytes of a cron text, and says which of its fields they are.
@@ -63,8 +66,9 @@ impl ScheduleError {
         bytes: Range<usize>,
         number: Option<(usize, usize)>,
     ) -> Self {
-        self.place = Some(Place {
-            text: text.to_owned(),
+        self.0.place = Some(Place {
+            // On one line, and as wide as it is long.
+            text: text.replace(|c: char| c.is_ascii_whitespace(), " "),
             bytes,
             number,
         });
@@ -74,22 +78,29 @@ impl ScheduleError {
     /// What cannot be: the setting's name, or the cron field's.
     #[must_use]
     pub fn field(&self) -> &str {
-        self.field
+        self.0.field
     }
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.field)?;
+        let Fault {
+            field,
+            value,
+            limit,
+            fix,
+            place,
+        } = &*self.0;
+        f.write_str(field)?;
         if let Some(Place {
             number: Some((number, of)),
             ..
-        }) = &self.place
+        }) = place
         {
             write!(f, " (field {number} of {of})")?;
         }
-        write!(f, " = {}: {}; {}", self.value, self.limit, self.fix)?;
-        match &self.place {
+        write!(f, " = {value}: {limit}; {fix}")?;
+        match place {
             Some(Place { text, bytes, .. }) if f.alternate() => {
                 write!(
                     f,
@@ -102,6 +113,12 @@ impl fmt::Display for ScheduleError {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScheduleError({self})")
     }
 }
 

@@ -38,11 +38,11 @@ fn units(duration: Duration) -> Option<(u64, &'static str)> {
     let seconds = duration.as_secs();
     match (duration.subsec_nanos(), seconds) {
         (0, 0) => Some((0, "second")),
-        (0, s) if s % 86_400 == 0 => Some((s / 86_400, "day")),
-        (0, s) if s % 3_600 == 0 => Some((s / 3_600, "hour")),
-        (0, s) if s % 60 == 0 => Some((s / 60, "minute")),
+        (0, s) if s.is_multiple_of(86_400) => Some((s / 86_400, "day")),
+        (0, s) if s.is_multiple_of(3_600) => Some((s / 3_600, "hour")),
+        (0, s) if s.is_multiple_of(60) => Some((s / 60, "minute")),
         (0, s) => Some((s, "second")),
-        (_, 0) if duration.subsec_nanos() % 1_000_000 == 0 => {
+        (_, 0) if duration.subsec_nanos().is_multiple_of(1_000_000) => {
             Some((u64::from(duration.subsec_millis()), "millisecond"))
         }
         _ => None,

@@ -144,6 +144,11 @@ fn an_error_points_at_the_place() {
         format!("{error:#}").ends_with("\n   0  0 1,32,5   * *\n          ^^"),
         "{error:#}"
     );
+    let error = refused("0 0\t* *\n8");
+    assert!(
+        format!("{error:#}").ends_with("\n  0 0 * * 8\n          ^"),
+        "{error:#}"
+    );
     let error = refused("0 0 * JAN-FOO *");
     assert!(
         error
