@@ -124,6 +124,17 @@ fn cron_24_what_falls_into_the_gap_each_year_ends_the_search() {
 }
 
 #[test]
+fn cron_24_a_time_that_fell_into_the_gap_for_many_years_is_found() {
+    // Moscow put its clocks forward at 02:00 on the last Sunday of March until 2011, and then no more.
+    let yearly = cron("30 2 * 3 SUNL")
+        .zone("Europe/Moscow")
+        .expect("a zone")
+        .gap(Gap::Skip);
+    let expected = ["2012-03-25T02:30:00+04:00"];
+    assert_local_runs(&yearly, "Europe/Moscow", "1994-01-01T00:00:00", &expected);
+}
+
+#[test]
 fn cron_26_five_past_midnight_comes_once_on_the_day_after_each_change() {
     let daily = amsterdam("5 0 * * *");
     let spring = [
@@ -190,6 +201,17 @@ fn cron_27_both_if_asked_in_the_order_in_which_they_come() {
         "2013-10-28T02:00:00+01:00",
     ];
     assert_local_runs(&twice, AMSTERDAM, "2013-10-27T00:00:00", &expected);
+}
+
+#[test]
+fn cron_27_both_also_if_the_next_date_is_a_year_away() {
+    let yearly = amsterdam("30 2 27 OCT *").fold(Fold::Both);
+    let expected = [
+        "2013-10-27T02:30:00+02:00",
+        "2013-10-27T02:30:00+01:00",
+        "2014-10-27T02:30:00+01:00",
+    ];
+    assert_local_runs(&yearly, AMSTERDAM, "2013-10-27T00:00:00", &expected);
 }
 
 #[test]
