@@ -12,9 +12,10 @@ use crate::pool::line::Permit;
 use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
 use crate::sync::{Arc, Weak};
-use crate::task::block::{Entry, Options};
+use crate::task::block::{Delay, Entry, Options};
 use crate::task::record::{Boxed, Inline, Payload, fits_inline};
 use crate::task::{Class, Token, here};
+use crate::time::{Tick, deadline_after};
 use crate::{Reason, Rejected};
 use std::any::Any;
 use std::borrow::Cow;
@@ -242,7 +243,55 @@ impl Executor {
             Err(refused) => {
                 self.engine.count_refused(&refused.reason, 1);
                 // SAFETY: as in `submit_with`.
-                Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
+                Err(rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
+            }
+        }
+    }
+
+    /// Runs `f` when `delay` has passed on the pool's clock, never before; the handle gives its result. It waits outside
+    /// the queue and cannot be refused there once it was accepted. A delay beyond the clock's horizon never passes.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("reminders").clock(&clock).build()?;
+    /// let tea = pool.after(Duration::from_secs(180), || "ready")?;
+    /// clock.advance(Duration::from_secs(179));
+    /// assert!(!tea.is_finished());
+    /// clock.advance(Duration::from_secs(1));
+    /// assert_eq!(tea.join()?, "ready");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn after<F, T>(&self, delay: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.after_with(Options::default(), delay, f)
+    }
+
+    fn after_with<F, T>(&self, options: Options, delay: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let options = match self.prepare(options) {
+            Ok(options) => options,
+            Err(reason) => return Err(Rejected::new(f, reason)),
+        };
+        let engine = &self.engine;
+        let when = deadline_after(engine.clock.tick(), delay).unwrap_or(Tick::MAX);
+        let entry = Entry::delayed(engine.origin(Class::TIMED), Some(options), when, f);
+        let block = entry.pointer();
+        match engine.admit_delayed(when, entry) {
+            // SAFETY: as in `submit_entry`.
+            Ok(()) => Ok(unsafe { TaskHandle::new(block, false) }),
+            Err((entry, reason)) => {
+                engine.count_refused(&reason, 1);
+                // SAFETY: as in `submit_entry`; it left the store, and nobody else has seen it.
+                Err(Rejected::new(unsafe { entry.unmake::<Delay, F, T>() }, reason))
             }
         }
     }
@@ -296,7 +345,7 @@ impl Executor {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
             Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
             // SAFETY: refused, so it was never published; the types are those it was made with.
-            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<F, T>() })),
+            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() })),
         }
     }
 
@@ -315,7 +364,7 @@ impl Executor {
         // SAFETY: as in `submit_with`.
         admitted
             .map(drop)
-            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<F, T>() }))
+            .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
     }
 
     /// What a submission needs beyond the common way: in a forked child it is refused; waiters go by a manual clock;
@@ -446,6 +495,11 @@ where
     /// As [`Executor::submit`].
     pub fn submit(self) -> Result<TaskHandle<T>, Rejected<F>> {
         self.to.submit_with(self.options, Patience::Policy, self.f)
+    }
+
+    /// As [`Executor::after`].
+    pub fn after(self, delay: Duration) -> Result<TaskHandle<T>, Rejected<F>> {
+        self.to.after_with(self.options, delay, self.f)
     }
 
     /// As [`Executor::execute`]; what it returns is dropped.

@@ -186,8 +186,8 @@ pub use executor::{Executor, TaskBuilder, WeakExecutor};
 pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef, Unrun};
 pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts};
 pub use pool::{
-    Answer, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder, Refusal,
-    Reject, Size, State,
+    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
+    Refusal, Reject, Size, State,
 };
 pub use queue::{Capacity, Queue};
 pub use task::{Outcome, Priority, TaskInfo};

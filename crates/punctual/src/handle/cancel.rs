@@ -70,9 +70,13 @@ pub(super) fn remove(pointer: NonNull<Header>) -> bool {
     let home = unsafe { HomeRef::own(block.home()) };
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
     // waits for every task that still counts.
-    home.remove(block.class, Removal::Cancelled);
+    let entry = home.remove(pointer, block.class, Removal::Cancelled);
     // SAFETY: the claim is won, this is the closure's end, and the caller holds a share.
     unsafe { Header::end_unrun(pointer, End::Cancelled) };
+    if let Some(entry) = entry {
+        // It left the timer store with this: no record lies anywhere any more.
+        entry.let_go();
+    }
     if home.is_told_of_ends() {
         home.tell_removed(&block.info());
     }

@@ -11,11 +11,14 @@ use crate::task::state::End;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// Where a task is.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
+    /// Its time has not come.
+    Delayed,
     /// It waits.
     Queued,
     /// It runs.
@@ -88,6 +91,15 @@ impl TaskRef {
         status_of(self.header())
     }
 
+    /// How long until its time, for a task submitted with a delay: zero once that has come, `None` for all others.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        // SAFETY: the reference is a share.
+        let due = unsafe { Header::due(self.held.pointer()) }?;
+        let now = self.header().clock().tick();
+        Some(Duration::from_nanos(due.saturating_sub(now)))
+    }
+
     /// Unique in the process; says nothing about order.
     #[must_use]
     pub fn id(&self) -> u64 {
@@ -113,6 +125,7 @@ pub(super) fn status_of(block: &Header) -> Status {
         None if seen.is_ended() => Status::Panicked,
         None if seen.is_removed() => Status::Cancelled,
         None if seen.is_claimed() => Status::Running,
+        None if seen.is_delayed() => Status::Delayed,
         None => Status::Queued,
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 ///
 /// A forked child sees zeros: its parent's pool is not there.
 ///
-/// `submitted = queued + active + finished + panicked + cancelled + expired + evicted + returned`, in every snapshot.
+/// `submitted = queued + active + pending_timers + finished + panicked + cancelled + expired + evicted + returned`, in
+/// every snapshot.
 ///
 /// ```
 /// let pool = punctual::Pool::fixed(2)?;
@@ -73,6 +74,10 @@ pub struct Stats {
     pub failed_starts: u64,
     /// How often a worker went to sleep.
     pub parks: u64,
+    /// Delayed tasks whose time has not come.
+    pub pending_timers: usize,
+    /// From the time a delayed task was due to the moment it was put before the workers.
+    pub lateness: Histogram,
     /// Callbacks of the user's (hooks, sinks) that panicked.
     pub hook_panics: u64,
     /// From acceptance to start, sampled.
@@ -114,6 +119,8 @@ impl Stats {
             stops: StopCounts::default(),
             failed_starts: 0,
             parks: 0,
+            pending_timers: 0,
+            lateness: none.clone(),
             hook_panics: 0,
             wait: none.clone(),
             run: none,

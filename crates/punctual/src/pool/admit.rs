@@ -141,7 +141,8 @@ impl Engine {
         // While a worker is missing, or comes before the next place, the next task looks again.
         let is_settled = !in_line && crew.workers() >= crew.wanted();
         if !is_paused && (capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst) {
-            let busy = producers.kept(&self.room).saturating_sub(self.ended_tasks());
+            let kept = producers.kept(&self.room) + self.timers.due.kept();
+            let busy = kept.saturating_sub(self.ended_tasks());
             // One too many may leave without a look at what waits.
             let hands = crew.workers().min(crew.max()) as u64;
             if busy < hands {

@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::owner::OnDrop;
 use super::reject::Reject;
 use super::resize::check_keep_alive;
+use super::timers::AtShutdown;
 use super::{Pool, Size};
 use crate::ConfigError;
 use crate::queue::Queue;
@@ -28,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) core_timeout: bool,
     pub(crate) spare_threads: usize,
     pub(crate) reject: Reject,
+    pub(crate) delayed_at_shutdown: AtShutdown,
     /// Why the size may not be changed, if it may not.
     pub(crate) sealed: Option<&'static str>,
     pub(crate) queue: Queue,
@@ -65,6 +67,7 @@ pub struct PoolBuilder {
     prestart: bool,
     spare_threads: Option<usize>,
     reject: Reject,
+    delayed_at_shutdown: AtShutdown,
     sealed: Option<&'static str>,
     queue: Queue,
     clock: Clock,
@@ -98,6 +101,7 @@ impl PoolBuilder {
             prestart: false,
             spare_threads: None,
             reject: Reject::default(),
+            delayed_at_shutdown: AtShutdown::default(),
             sealed: None,
             queue: Queue::bounded(DEFAULT_QUEUE_CAPACITY),
             clock: Clock::system(),
@@ -161,6 +165,12 @@ impl PoolBuilder {
     /// back in the error.
     pub fn on_full(mut self, reject: Reject) -> Self {
         self.reject = reject;
+        self
+    }
+
+    /// What happens to delayed tasks when the pool is shut down. Default: [`AtShutdown::Drop`].
+    pub fn delayed_at_shutdown(mut self, policy: AtShutdown) -> Self {
+        self.delayed_at_shutdown = policy;
         self
     }
 
@@ -335,6 +345,7 @@ impl PoolBuilder {
             core_timeout: self.core_timeout,
             spare_threads,
             reject: self.reject,
+            delayed_at_shutdown: self.delayed_at_shutdown,
             sealed: self.sealed,
             queue: self.queue,
             clock: self.clock,
@@ -391,6 +402,7 @@ impl fmt::Debug for PoolBuilder {
             .field("prestart", &self.prestart)
             .field("spare_threads", &self.spare_threads)
             .field("on_full", &self.reject)
+            .field("delayed_at_shutdown", &self.delayed_at_shutdown)
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)

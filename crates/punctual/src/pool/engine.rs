@@ -12,18 +12,20 @@ use super::owner::Owner;
 use super::reject::{Reject, Rejections};
 use super::staff::Staff;
 use super::state::{RunState, State};
+use super::timers::Timers;
 use crate::observe::{LevelStats, Recorder, Stats};
 use crate::queue::Room;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
-use crate::task::block::Origin;
+use crate::task::block::{Entry, Header, Origin};
 use crate::task::home::{Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
 use crate::task::{Class, Outcome, TaskInfo, Token, recycle};
 use crate::time::{Attached, Clock};
 use crate::worker::idle::Idle;
 use std::fmt;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// See the module's header.
@@ -44,6 +46,9 @@ pub(crate) struct Engine {
     pub(crate) guest_tokens: Lock<Vec<Token>>,
     pub(super) reject: Lock<Reject>,
     pub(super) rejections: Rejections,
+    pub(crate) timers: Timers,
+    /// Delayed tasks that a shutdown dropped.
+    pub(super) dropped_delayed: AtomicUsize,
     pub(super) life: Life,
     pub(crate) home: HomeRef,
     pub(crate) observed: Observed,
@@ -78,6 +83,7 @@ pub(super) struct Life {
 pub(crate) struct Observed {
     pub(crate) wait: Recorder,
     pub(crate) run: Recorder,
+    pub(crate) lateness: Recorder,
 }
 
 /// Hints for workers, written under the producers' lock and looked at before each task; what they mean is decided under
@@ -86,6 +92,10 @@ pub(crate) struct Observed {
 pub(crate) struct Attention(AtomicU32);
 
 impl Attention {
+    /// Tasks whose time has come wait.
+    pub(crate) const DUE: u32 = 4;
+    /// Delayed tasks are pending and nobody sleeps until their time: look at the clock.
+    pub(crate) const CLOCK: u32 = 8;
     /// There are more workers than there may be.
     pub(crate) const SURPLUS: u32 = 1;
     /// A thread could not be started; somebody should try again.
@@ -141,7 +151,6 @@ impl Engine {
                     ),
                     idle: Idle::new(),
                     watched: hooks.watch_tasks() || clock.is_manual(),
-                    clock,
                     hooks: Arc::new(hooks),
                     run_state: RunState::new(),
                     attention: Attention(AtomicU32::new(0)),
@@ -149,6 +158,8 @@ impl Engine {
                     guest_tokens: Lock::new(Vec::new()),
                     reject: Lock::new(reject),
                     rejections: Rejections::default(),
+                    timers: Timers::new(clock.tick(), config.delayed_at_shutdown),
+                    dropped_delayed: AtomicUsize::new(0),
                     life: Life {
                         moments: WaitWord::new(0),
                         idle_watchers: AtomicUsize::new(0),
@@ -156,11 +167,13 @@ impl Engine {
                         tidying: Lock::new(None),
                         anchor: Lock::new(None),
                     },
+                    clock,
                     home: HomeRef::new(me.clone()),
                     me: me.clone(),
                     observed: Observed {
                         wait: Recorder::new(),
                         run: Recorder::new(),
+                        lateness: Recorder::new(),
                     },
                     generation: fork::generation(),
                     plain_generation,
@@ -192,6 +205,14 @@ impl Engine {
         self.plain_generation != u32::from(fork::generation())
     }
 
+    /// A task left the queue without being taken.
+    pub(crate) fn remove_queued(&self, how: Removal) {
+        if self.room.remove(how) {
+            self.room.sweep();
+        }
+        self.permit_came_back();
+    }
+
     /// Where a task made now belongs.
     #[inline]
     pub(crate) fn origin(&self, class: Class) -> Origin {
@@ -218,7 +239,10 @@ impl Engine {
         }
         let now = self.clock.tick();
         // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
-        let (tally, staff, crew) = self.room.tally(|| self.staff.lock().read(), Crew::read);
+        let settled = || self.timers.tally(|| self.staff.lock().read());
+        let (queue, (timed, staff), crew) = self.room.tally(settled, Crew::read);
+        let tally = queue.with(&timed.due);
+        let delayed = timed.counts;
         let totals = staff.totals();
         let active = tally.taken + tally.joined - totals.ended();
         let busy = (tally.taken - staff.own_ends()) as usize;
@@ -239,20 +263,22 @@ impl Engine {
             queued,
             capacity: tally.capacity,
             oldest_wait,
-            submitted: tally.pushed,
+            submitted: queue.pushed + delayed.accepted,
             taken: tally.taken + tally.joined,
             finished: totals.finished(),
             panicked: totals.panicked,
-            cancelled: tally.cancelled + totals.signalled(),
+            cancelled: tally.cancelled + delayed.cancelled + totals.signalled(),
             expired: 0,
             evicted: tally.evicted,
-            returned: tally.returned,
+            returned: tally.returned + delayed.returned,
             rejected: self.rejections.read(),
             threads_started: crew.starts,
             threads_stopped: crew.stops.sum(),
             stops: crew.stops,
             failed_starts: crew.failed_starts,
             parks: totals.parks,
+            pending_timers: timed.pending,
+            lateness: self.observed.lateness.snapshot(),
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: wait.clone(),
             run: self.observed.run.snapshot(),
@@ -267,11 +293,12 @@ impl Engine {
 }
 
 impl Home for Engine {
-    fn remove(&self, _class: Class, how: Removal) {
-        if self.room.remove(how) {
-            self.room.sweep();
+    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
+        if class == Class::TIMED {
+            return self.remove_timed(task, how);
         }
-        self.permit_came_back();
+        self.remove_queued(how);
+        None
     }
 
     fn is_told_of_ends(&self) -> bool {
@@ -300,7 +327,8 @@ impl Attached for Engine {
         let sleepers = self.idle.read().sleepers();
         let reading = self.run_state.read();
         // A task lies there, and whoever brought it is about to wake somebody.
-        let stirring = usize::from(sleepers > 0 && !self.room.looks_empty());
+        let has_work = !self.room.looks_empty() || !self.timers.due.looks_empty();
+        let stirring = usize::from(sleepers > 0 && has_work);
         // The last worker of a closed pool has left, and ends the pool after that.
         let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
         let ending = usize::from(is_ending && reading.workers() == 0);

@@ -47,6 +47,7 @@ impl Engine {
         self.idle.wake_all();
         // And those who wait for room.
         self.offer_room();
+        self.close_timers();
     }
 
     /// As `shutdown`, and the tasks that wait come back, and the running ones are asked to stop.
@@ -60,7 +61,10 @@ impl Engine {
             producers.close();
             self.run_state.raise(State::Shutdown);
         });
-        let unrun = self.drain();
+        // First what is delayed: its time must not come meanwhile.
+        let delayed = self.return_delayed();
+        let mut unrun = self.drain();
+        unrun.extend(delayed);
         self.close(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
         let mut tokens = self.staff.lock().tokens();
@@ -78,9 +82,10 @@ impl Engine {
             return Vec::new();
         }
         let mut unrun = Vec::new();
-        for mut slot in self.room.drain() {
+        // What was due comes first, as it would have.
+        for mut slot in self.timers.due.drain().chain(self.room.drain()) {
             let Some(entry) = slot.take_entry() else {
-                self.remove(slot.class(), Removal::Returned);
+                self.remove_queued(Removal::Returned);
                 unrun.push(self.taken_out(Unrun::closure(slot)));
                 continue;
             };
@@ -88,13 +93,14 @@ impl Engine {
                 // Cancelled meanwhile; the canceller counts it.
                 Claim::Lost => entry.let_go(),
                 Claim::Won if entry.header().is_scoped() => {
-                    self.remove(entry.header().class, Removal::Cancelled);
+                    self.remove_queued(Removal::Cancelled);
                     let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task);
                     let told = self.is_told_of_ends().then_some(told);
                     Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
                 }
                 Claim::Won => {
-                    self.remove(entry.header().class, Removal::Returned);
+                    let share = self.remove(entry.pointer(), entry.header().class, Removal::Returned);
+                    debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
                     unrun.push(self.taken_out(Unrun::entry(entry)));
                 }
             }
@@ -103,7 +109,7 @@ impl Engine {
         unrun
     }
 
-    fn taken_out(&self, task: Unrun) -> Unrun {
+    pub(super) fn taken_out(&self, task: Unrun) -> Unrun {
         if self.is_told_of_ends() {
             self.tell_removed(&task.info());
         }
@@ -133,7 +139,7 @@ impl Engine {
         // what waits can only become less. A submission that reserved a permit and then found the room closed comes
         // here itself.
         let (_, waiting) = self.room.glance();
-        if waiting > 0 {
+        if waiting > 0 || !self.timers.is_over() {
             return;
         }
         if !self.run_state.raise(State::Tidying) {
@@ -199,7 +205,9 @@ impl Engine {
         atomic::fence(SeqCst);
         let own = here(|here| here.token());
         let waited = self.wait_until(Some(limit), own.as_ref(), || {
-            let (tally, staff, ()) = self.room.tally(|| self.staff.lock().read(), |_| ());
+            let settled = || self.timers.tally(|| self.staff.lock().read());
+            let (queue, (timed, staff), ()) = self.room.tally(settled, |_| ());
+            let tally = queue.with(&timed.due);
             tally.waiting() == 0 && tally.taken + tally.joined - staff.totals().ended() <= myself
         });
         self.life.idle_watchers.fetch_sub(1, Relaxed);

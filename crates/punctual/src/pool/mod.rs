@@ -19,6 +19,7 @@ pub(crate) mod reject;
 mod resize;
 pub(crate) mod staff;
 mod state;
+pub(crate) mod timers;
 pub(crate) mod waits;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
@@ -26,6 +27,7 @@ pub use crew::Growth;
 pub use owner::OnDrop;
 pub use reject::{Answer, Refusal, Reject};
 pub use state::State;
+pub use timers::AtShutdown;
 
 use crate::observe::Stats;
 use crate::sync::Arc;
@@ -212,6 +214,11 @@ impl Pool {
         self.engine().resume();
     }
 
+    /// What happens to delayed tasks when the pool is shut down, from now on; if it has been, at once.
+    pub fn set_delayed_at_shutdown(&self, policy: AtShutdown) {
+        self.engine().set_delayed_at_shutdown(policy);
+    }
+
     /// Where it is in its life.
     #[must_use]
     pub fn state(&self) -> State {
@@ -307,7 +314,7 @@ impl Pool {
         CloseReport {
             terminated,
             still_running: engine.stats().active,
-            cancelled_delayed: 0,
+            cancelled_delayed: engine.dropped_delayed(),
             dropped,
         }
     }

@@ -8,12 +8,12 @@ use super::crew::{Crew, Growth};
 use super::engine::{Attention, Engine};
 use super::reject::Reject;
 use super::{MAX_THREADS, Size};
-use crate::ConfigError;
 use crate::queue::Capacity;
 use crate::queue::producers::Producers;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::task::contain;
+use crate::{ConfigError, Reason};
 use std::time::Duration;
 
 impl Size {
@@ -260,6 +260,24 @@ impl Engine {
         if is_started { Hired::Started } else { Hired::Failed }
     }
 
+    /// As a submission does: starts a core thread if one is missing. `Err`: nobody is alive.
+    pub(super) fn ensure_worker(self: &Arc<Self>) -> Result<(), Reason> {
+        loop {
+            let mut is_all_starting = false;
+            let mut is_alone = true;
+            let hired = self.hire_if(|crew, _| {
+                is_alone = crew.workers() == 0;
+                is_all_starting = crew.is_all_starting() && !is_alone;
+                crew.workers() < crew.wanted() && (is_alone || !crew.backs_off(|| self.clock.tick()))
+            });
+            match hired {
+                Hired::Failed if is_alone => return Err(Reason::NoThread),
+                Hired::NotWanted if is_all_starting => crate::sync::yield_now(),
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// Starts the thread of a worker that was hired. False: the system refused, and the crew has been told.
     pub(super) fn start_hired(self: &Arc<Self>) -> bool {
         let started = self.start_worker();
@@ -293,7 +311,9 @@ impl Engine {
     pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) {
         loop {
             let hired = self.hire_if(|crew, unserved| {
-                let is_wanted = crew.workers() < crew.wanted() && unserved > 0;
+                // Somebody must also be there to watch the clock.
+                let is_unled = self.timers.needs_leader() && self.idle.read().idle() == 0;
+                let is_wanted = crew.workers() < crew.wanted() && (unserved > 0 || is_unled);
                 if !is_wanted {
                     self.attention.set(Attention::RETRY, false);
                 }

@@ -85,6 +85,19 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Both together; what concerns places is this one's.
+    pub(crate) fn with(&self, other: &Tally) -> Tally {
+        Tally {
+            pushed: self.pushed + other.pushed,
+            taken: self.taken + other.taken,
+            cancelled: self.cancelled + other.cancelled,
+            returned: self.returned + other.returned,
+            evicted: self.evicted + other.evicted,
+            joined: self.joined + other.joined,
+            ..*self
+        }
+    }
+
     pub(crate) fn waiting(&self) -> u64 {
         self.pushed - self.taken - self.joined - self.cancelled - self.returned - self.evicted
     }

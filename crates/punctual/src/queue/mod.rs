@@ -15,6 +15,7 @@ mod segment;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
+pub(crate) use counts::Tally;
 pub(crate) use producers::Refusal;
 pub(crate) use room::Room;
 

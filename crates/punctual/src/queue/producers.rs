@@ -151,6 +151,22 @@ impl<G: Gate> Producers<G> {
 }
 
 impl<G: Gate> Room<G> {
+    /// Writes a record that needs no permit: to a room without a bound, whatever its state.
+    pub(crate) fn append<P: Payload>(&self, class: Class, mut payload: P, clock: &Clock) {
+        loop {
+            match self.producers().push(self, class, payload, true, clock) {
+                Ok(()) => return,
+                Err(back) => payload = back,
+            }
+            self.bring();
+        }
+    }
+
+    /// What was ever written and not removed unrun.
+    pub(crate) fn kept(&self) -> u64 {
+        self.producers().kept(self)
+    }
+
     /// What the pool's admission does, without a pool.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn push<P: Payload>(&self, mut payload: P) -> Result<(), Refusal> {

@@ -31,7 +31,7 @@ use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire};
 use crate::sync::futex;
 use crate::sync::{Arc, Cell};
-use crate::time::Clock;
+use crate::time::{Clock, Key, Tick};
 use std::alloc::Layout;
 use std::any::Any;
 use std::borrow::Cow;
@@ -52,10 +52,35 @@ pub(crate) struct Header {
     waker: Cell<MaybeUninit<Waker>>,
 }
 
+/// `K` is the [`Delay`] of a delayed task; nothing for all others.
 #[repr(C)]
-struct Block<F, T> {
+struct Block<K, F, T> {
     header: Header,
+    timer: Cell<K>,
     payload: Cell<Payload<F, T>>,
+}
+
+/// What a block may keep beside its closure.
+pub(crate) trait Timer: Send + 'static {
+    /// Whether there is anything to be found: it is a [`Delay`].
+    const IS_DELAY: bool;
+}
+
+impl Timer for () {
+    const IS_DELAY: bool = false;
+}
+
+impl Timer for Delay {
+    const IS_DELAY: bool = true;
+}
+
+/// When a delayed task is due, and where it lies in the timer store.
+#[repr(C)]
+pub(crate) struct Delay {
+    /// Written before the block is shared, then read by anybody.
+    when: Tick,
+    /// Written and read under the timer store's lock.
+    key: MaybeUninit<Key>,
 }
 
 #[repr(C)]
@@ -78,6 +103,8 @@ struct Table {
     take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
     peek_panic: unsafe fn(NonNull<Header>) -> *const (dyn Any + Send),
     drop_value: unsafe fn(NonNull<Header>),
+    /// Of a delayed task: where its key lies.
+    timer: Option<unsafe fn(NonNull<Header>) -> *mut Delay>,
     /// Puts a panic where the closure was, which has been dropped.
     put_panic: unsafe fn(NonNull<Header>, Box<dyn Any + Send>),
 }
@@ -85,7 +112,7 @@ struct Table {
 #[cfg(all(not(any(loom, shuttle)), target_pointer_width = "64"))]
 const _: () = {
     assert!(size_of::<Header>() == 40);
-    assert!(size_of::<Block<[u64; 3], [u64; 3]>>() == 64);
+    assert!(size_of::<Block<(), [u64; 3], [u64; 3]>>() == 64);
 };
 
 /// What a task may be given beyond its closure; anything set here costs it a side record.
@@ -125,7 +152,7 @@ pub(crate) struct Origin {
     pub(crate) home: *const HomeRef,
 }
 
-impl<F, T> Block<F, T>
+impl<K: Timer, F, T> Block<K, F, T>
 where
     F: FnOnce() -> T,
 {
@@ -143,8 +170,18 @@ where
             take_panic: Self::take_panic,
             peek_panic: Self::peek_panic,
             drop_value: Self::drop_value,
+            timer: if K::IS_DELAY { Some(Self::timer) } else { None },
             put_panic: Self::put_panic,
         }
+    }
+
+    /// # Safety
+    /// `header` is that of a live block of this type, and `K` is [`Delay`].
+    unsafe fn timer(header: NonNull<Header>) -> *mut Delay {
+        // SAFETY: the caller's promise; the cast as in `payload`.
+        unsafe { header.cast::<Self>().as_ref() }
+            .timer
+            .with_mut(<*mut K>::cast)
     }
 
     /// # Safety
@@ -232,9 +269,26 @@ impl Entry {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let table = &Block::<F, T>::TABLE;
+        let table = &Block::<(), F, T>::TABLE;
         // SAFETY: closure and value live as long as they like.
-        unsafe { Self::make(table, origin, with_handle, options, closure) }
+        unsafe { Self::make(table, (), origin, with_handle, options, closure) }
+    }
+
+    /// As [`Entry::new`] for a task that goes to the timer store.
+    pub(crate) fn delayed<F, T>(origin: Origin, options: Option<Options>, when: Tick, closure: F) -> Self
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let table = &Block::<Delay, F, T>::TABLE;
+        let delay = Delay {
+            when,
+            key: MaybeUninit::uninit(),
+        };
+        // SAFETY: closure and value live as long as they like.
+        let entry = unsafe { Self::make(table, delay, origin, true, options, closure) };
+        entry.header().state.mark_delayed();
+        entry
     }
 
     /// As [`Entry::new`] for a closure that borrows.
@@ -251,26 +305,28 @@ impl Entry {
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        let table = &Block::<F, T>::SCOPED_TABLE;
+        let table = &Block::<(), F, T>::SCOPED_TABLE;
         // SAFETY: the caller's promise.
-        unsafe { Self::make(table, origin, with_handle, options, closure) }
+        unsafe { Self::make(table, (), origin, with_handle, options, closure) }
     }
 
     /// # Safety
     /// As [`Entry::scoped`]; `table` is one of the closure's two.
     #[inline]
-    unsafe fn make<F, T>(
+    unsafe fn make<K, F, T>(
         table: &'static Table,
+        timer: K,
         origin: Origin,
         with_handle: bool,
         options: Option<Options>,
         closure: F,
     ) -> Self
     where
+        K: Timer,
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        let memory = recycle::acquire(Layout::new::<Block<F, T>>()).cast::<Block<F, T>>();
+        let memory = recycle::acquire(Layout::new::<Block<K, F, T>>()).cast::<Block<K, F, T>>();
         let has_token = options.as_ref().is_some_and(|options| options.token.is_some());
         let state = State::new(with_handle, has_token);
         let link = match options {
@@ -288,6 +344,7 @@ impl Entry {
                     link: AtomicPtr::new(link),
                     waker: Cell::new(MaybeUninit::uninit()),
                 },
+                timer: Cell::new(timer),
                 payload: Cell::new(Payload {
                     closure: ManuallyDrop::new(closure),
                 }),
@@ -299,15 +356,16 @@ impl Entry {
     /// Takes the closure back out of a block that was never published, and frees the block.
     ///
     /// # Safety
-    /// `F` and `T` are those of [`Entry::new`], and no handle or reference was made.
-    pub(crate) unsafe fn unmake<F, T>(self) -> F
+    /// `F` and `T` are those of [`Entry::new`] (with `K` = `()`) or [`Entry::delayed`] ([`Delay`]), and no handle or
+    /// reference was made.
+    pub(crate) unsafe fn unmake<K: Timer, F, T>(self) -> F
     where
         F: FnOnce() -> T,
     {
         // SAFETY: unpublished, so the submitter is alone with the block (rule 2); the end of its life is here.
         unsafe {
             let closure =
-                Block::<F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
+                Block::<K, F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
             free(self.0, self.header().state.load());
             closure
         }
@@ -576,6 +634,46 @@ impl Header {
     pub(crate) unsafe fn drop_closure(block: NonNull<Header>) {
         // SAFETY: the caller's promise is rule 2.
         unsafe { (block.as_ref().table.drop_closure)(block) };
+    }
+
+    /// Notes where a delayed task lies.
+    ///
+    /// # Safety
+    /// The block was made by [`Entry::delayed`] and lives, and the timer store's lock is held.
+    pub(crate) unsafe fn set_timer(block: NonNull<Header>, key: Key) {
+        // SAFETY: the caller's promise; the key is touched under that lock only.
+        unsafe {
+            if let Some(timer) = block.as_ref().table.timer {
+                (*timer(block)).key.write(key);
+            }
+        }
+    }
+
+    /// Where a delayed task lies.
+    ///
+    /// # Safety
+    /// As [`Header::set_timer`], which was called before.
+    pub(crate) unsafe fn timer(block: NonNull<Header>) -> Key {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let timer = block.as_ref().table.timer.expect("a delayed task has a timer");
+            (*timer(block)).key.assume_init_read()
+        }
+    }
+
+    /// When the task is, or was, due, if it was submitted with a delay.
+    ///
+    /// # Safety
+    /// The block lives.
+    pub(crate) unsafe fn due(block: NonNull<Header>) -> Option<Tick> {
+        // SAFETY: the caller's promise; the time was written before the block was shared, and is a place of its own.
+        unsafe {
+            block
+                .as_ref()
+                .table
+                .timer
+                .map(|timer| (&raw const (*timer(block)).when).read())
+        }
     }
 
     /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters.

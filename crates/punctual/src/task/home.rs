@@ -8,9 +8,11 @@
 
 #![allow(unsafe_code)]
 
+use super::block::{Entry, Header};
 use super::{Class, TaskInfo};
 use crate::sync::{Arc, Weak};
 use std::any::Any;
+use std::ptr::NonNull;
 
 /// How a task left without being taken by a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,8 @@ pub(crate) enum Removal {
 pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
     /// told, so that whoever was told finds it counted.
-    fn remove(&self, class: Class, how: Removal);
+    /// The answer is the task's own share if it was in the timer store; otherwise that stays with its record.
+    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry>;
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.

@@ -62,6 +62,8 @@ pub(crate) struct Class(pub(crate) u16);
 
 impl Class {
     pub(crate) const ROOT: Class = Class(0);
+    /// Delayed tasks, and those whose time has come.
+    pub(crate) const TIMED: Class = Class(1);
 }
 
 /// Runs user code whose panic must go no further (a hook, a waker, somebody's `Drop`). Says whether it panicked.

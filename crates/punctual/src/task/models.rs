@@ -40,9 +40,10 @@ impl Books {
 }
 
 impl Home for Books {
-    fn remove(&self, _: Class, how: Removal) {
+    fn remove(&self, _: NonNull<Header>, _: Class, how: Removal) -> Option<Entry> {
         assert_eq!(how, Removal::Cancelled);
         self.removed.fetch_add(1, SeqCst);
+        None
     }
     fn is_told_of_ends(&self) -> bool {
         false

@@ -220,10 +220,6 @@ impl Slot {
         self.table.is_some_and(|table| table.is_entry)
     }
 
-    pub(crate) fn class(&self) -> Class {
-        self.class
-    }
-
     #[inline]
     pub(crate) fn type_name(&self) -> fn() -> &'static str {
         self.table.map_or(|| "nothing", |table| table.type_name)

@@ -34,6 +34,8 @@ const TASK_GONE: u32 = 1 << 7;
 /// The handle will not touch the block again.
 const HANDLE_GONE: u32 = 1 << 8;
 const BOTH_GONE: u32 = TASK_GONE | HANDLE_GONE;
+/// Its time has not come: it lies in the timer store. Cleared under the store's lock, once.
+const DELAYED: u32 = 1 << 9;
 /// The value, or the panic's payload, has been moved out. Set by the handle only.
 const TAKEN: u32 = 1 << 10;
 /// The side record holds a token. Set by whoever made it, after storing it; a canceller that sees the bit fires it.
@@ -91,6 +93,9 @@ impl Snapshot {
     pub(crate) fn taken(self) -> Self {
         Snapshot(self.0 | TAKEN)
     }
+    pub(crate) fn is_delayed(self) -> bool {
+        self.0 & DELAYED != 0
+    }
     pub(crate) fn has_waker(self) -> bool {
         self.0 & WAKER != 0
     }
@@ -147,6 +152,7 @@ impl fmt::Debug for Snapshot {
             (WAKER, "waker"),
             (TASK_GONE, "task-gone"),
             (HANDLE_GONE, "handle-gone"),
+            (DELAYED, "delayed"),
             (TAKEN, "taken"),
             (TOKEN, "token"),
             (SIGNALLED, "signalled"),
@@ -370,6 +376,16 @@ impl State {
                 Err(now) => seen = now,
             }
         }
+    }
+
+    /// For a block that is not published yet: it goes to the timer store.
+    pub(crate) fn mark_delayed(&self) {
+        self.word.0.fetch_or(DELAYED, Relaxed);
+    }
+
+    /// It left the timer store; its lock orders this.
+    pub(crate) fn mark_due(&self) {
+        self.word.0.fetch_and(!DELAYED, Relaxed);
     }
 
     /// The handle has moved the result out. Release orders that before the free by another party.

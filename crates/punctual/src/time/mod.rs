@@ -7,7 +7,6 @@ mod clock;
 #[cfg(feature = "cron")]
 mod cron;
 mod manual;
-#[allow(dead_code, reason = "the pool's timers stand on it")]
 mod store;
 mod schedule;
 mod wait;
@@ -20,4 +19,5 @@ pub use schedule::{LastRun, Schedule, ScheduleError};
 
 pub(crate) use clock::{Tick, deadline_after};
 pub(crate) use manual::Attached;
+pub(crate) use store::{Key, Store};
 pub(crate) use wait::{Place, Wait, Waked, spin};

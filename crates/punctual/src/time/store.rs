@@ -85,6 +85,7 @@ impl<V: Copy> Store<V> {
     }
 
     /// When it is due, if it is still here.
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn when(&self, key: Key) -> Option<Tick> {
         let node = self.slab.get(key.index, key.sequence)?;
         Some(node.when)

@@ -131,6 +131,19 @@ impl Idle {
         true
     }
 
+    /// Wakes the worker in this bed, if it still lies there.
+    pub(crate) fn call(&self, bed: &Arc<Bed>) {
+        {
+            let mut beds = self.beds.lock();
+            let Some(index) = beds.iter().rposition(|each| Arc::ptr_eq(each, bed)) else {
+                return;
+            };
+            beds.remove(index);
+            self.word.fetch_add(ONE_SEARCHER - ONE_SLEEPER, AcqRel);
+        }
+        bed.call();
+    }
+
     /// Wakes everybody: the pool is closing.
     pub(crate) fn wake_all(&self) {
         let called = {

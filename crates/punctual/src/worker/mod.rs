@@ -30,6 +30,9 @@ const SPIN: Duration = Duration::from_micros(20);
 /// A pool that has been quiet for this long gives the memory of its last burst back.
 const TRIM_AFTER: Duration = Duration::from_secs(5);
 
+/// Due tasks go before the queue; after so many in a row one task of the queue passes.
+const MAX_DUE_IN_A_ROW: u32 = 61;
+
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
 const TIME_EVERY: u64 = 64;
 
@@ -61,6 +64,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             next_timed: 0,
             idle_since: None,
             is_fresh: true,
+            due_in_a_row: 0,
         };
         let mut slot = Slot::empty();
         let departure = match worker.begin(&runner, &mut slot) {
@@ -99,6 +103,8 @@ struct Worker<'a> {
     idle_since: Option<Tick>,
     /// A place in the queue is kept for it: see [`Crew::fresh`].
     is_fresh: bool,
+    /// Due tasks taken since the last one of the queue.
+    due_in_a_row: u32,
 }
 
 /// What a worker that lies down sees in its last look.
@@ -121,6 +127,9 @@ impl Worker<'_> {
 
     /// Looks for a task once.
     fn look(&mut self, slot: &mut Slot) -> bool {
+        if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
+            return true;
+        }
         if self.is_fresh {
             let found = search::first(self.engine, slot);
             self.is_fresh = found.is_none();
@@ -132,8 +141,8 @@ impl Worker<'_> {
     /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
     #[inline(always)]
     fn next(&mut self, slot: &mut Slot) -> Result<(), Departure> {
-        if self.engine.attention.is_wanted() {
-            self.attend()?;
+        if self.engine.attention.is_wanted() && self.attend(slot)? {
+            return Ok(());
         }
         if search::search(self.engine, slot) {
             return Ok(());
@@ -141,13 +150,36 @@ impl Worker<'_> {
         self.next_when_dry(slot)
     }
 
-    /// Something is to be done between two tasks: perhaps there are too many workers, perhaps too few.
+    /// Something is to be done between two tasks: perhaps there are too many workers, perhaps too few, perhaps a time has
+    /// come. True: a due task is in the slot.
     #[cold]
-    fn attend(&self) -> Result<(), Departure> {
+    fn attend(&mut self, slot: &mut Slot) -> Result<bool, Departure> {
         if self.engine.attention.has(Attention::RETRY) {
             self.shared.staff_up(false);
         }
-        self.engine.leave_if_surplus(self.is_fresh)
+        if self.engine.attention.has(Attention::CLOCK) {
+            self.engine.look_at_the_clock();
+        }
+        // Before the surplus: what is due is not left to whoever stays.
+        if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
+            return Ok(true);
+        }
+        self.engine.leave_if_surplus(self.is_fresh)?;
+        Ok(false)
+    }
+
+    /// Takes a task whose time has come; after so many in a row one of the queue passes.
+    fn take_due(&mut self, slot: &mut Slot) -> bool {
+        if self.due_in_a_row == MAX_DUE_IN_A_ROW && !self.engine.room.looks_empty() {
+            self.due_in_a_row = 0;
+            return false;
+        }
+        if self.engine.timers.take(slot, &self.engine.attention) {
+            self.due_in_a_row += 1;
+            return true;
+        }
+        self.due_in_a_row = 0;
+        false
     }
 
     #[inline(never)]
@@ -171,7 +203,7 @@ impl Worker<'_> {
             if searching.is_none() {
                 searching = engine.idle.search();
             }
-            if searching.is_some() && self.spins && spin(SPIN, || !engine.room.looks_empty()) {
+            if searching.is_some() && self.spins && spin(SPIN, || engine.has_work()) {
                 continue;
             }
             searching = Some(self.rest(searching));
@@ -182,7 +214,9 @@ impl Worker<'_> {
     fn stop_searching(&self, searching: Option<idle::Searching>) {
         if let Some(searching) = searching
             && self.engine.idle.found(searching)
-            && !self.engine.room.is_empty()
+            && (!self.engine.room.is_empty()
+                || self.engine.timers.needs_leader()
+                || self.engine.timers.has_due())
         {
             self.engine.idle.notify();
         }
@@ -191,8 +225,11 @@ impl Worker<'_> {
     /// Whether a worker without a task goes on looking for one.
     fn stay(&self) -> Result<(), Departure> {
         let engine = self.engine;
-        if engine.attention.is_wanted() {
-            self.attend()?;
+        if engine.attention.has(Attention::RETRY) {
+            self.shared.staff_up(false);
+        }
+        if engine.attention.has(Attention::SURPLUS) {
+            engine.leave_if_surplus(self.is_fresh)?;
         }
         if engine.state() >= State::Shutdown {
             engine.leave_if_over(self.is_fresh)?;
@@ -221,7 +258,9 @@ impl Worker<'_> {
             recycle::excess()
         };
         let trim = excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER));
-        let leave = keep_alive.and_then(|keep_alive| {
+        // The leader stays: somebody must be there when the time comes.
+        let due = engine.lead(bed);
+        let leave = keep_alive.filter(|_| due.is_none()).and_then(|keep_alive| {
             let since = *self.idle_since.get_or_insert_with(|| engine.clock.tick());
             deadline_after(since, keep_alive)
         });
@@ -230,13 +269,24 @@ impl Worker<'_> {
             mask: Bed::CALLED,
             expected: 0,
             interrupt: None,
-            deadline: [trim, leave].into_iter().flatten().min(),
+            deadline: [trim, leave, due].into_iter().flatten().min(),
         };
-        if engine.clock.wait(&wait, Place::Parked(engine.identity())) == Waked::Ready {
+        let waked = engine.clock.wait(&wait, Place::Parked(engine.identity()));
+        let searching = if waked == Waked::Ready {
             recycle::look_away();
-            return engine.idle.called(bed, asleep);
+            engine.idle.called(bed, asleep)
+        } else {
+            engine.idle.rise(bed, asleep)
+        };
+        if let Some(due) = due {
+            engine.resign();
+            if due <= engine.clock.tick() {
+                engine.fire();
+            }
         }
-        let searching = engine.idle.rise(bed, asleep);
+        if waked == Waked::Ready {
+            return searching;
+        }
         // Used meanwhile: not quiet yet, and the next rest begins a new term.
         if trim.is_some_and(|trim| trim <= engine.clock.tick()) && recycle::excess() == excess {
             recycle::trim();
@@ -316,8 +366,9 @@ impl Engine {
     /// The last look of a worker that has lain down: under the producers' lock, step 2 of the essay.
     fn outlook(&self) -> Outlook {
         self.room.look(|producers, is_empty| {
-            let may_take = !is_empty && !producers.is_paused();
-            if may_take || producers.is_closed() || producers.gate.has_surplus() {
+            let may_take = (!is_empty && !producers.is_paused()) || self.timers.has_due();
+            let is_over = producers.is_closed() && self.timers.looks_over();
+            if may_take || is_over || producers.gate.has_surplus() {
                 return Outlook::GetUp;
             }
             // Nobody's time runs while a task waits (in a paused pool) or a submission relies on a worker that is free.
@@ -333,7 +384,7 @@ impl Engine {
 
     fn leave_if_over(&self, is_fresh: bool) -> Result<(), Departure> {
         self.leave_if(Departure::Closed, is_fresh, |producers, is_empty| {
-            is_empty && producers.is_closed()
+            is_empty && producers.is_closed() && self.timers.looks_over()
         })
     }
 
@@ -350,7 +401,9 @@ impl Engine {
         self.leave_if(Departure::Idle, is_fresh, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
-            is_over && crew.is_timed() && is_empty && !producers.has_reservations()
+            // Somebody stays for what is delayed.
+            let is_last = crew.workers() == 1 && !self.timers.looks_over();
+            is_over && crew.is_timed() && is_empty && !producers.has_reservations() && !is_last
         })
     }
 

@@ -13,7 +13,7 @@ use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
 use crate::sync::Arc;
 use crate::sync::wait::WordRef;
 use crate::task::block::Header;
-use crate::task::home::{Home, HomeRef, Removal};
+use crate::task::home::{HomeRef, Removal};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::state::Claim;
@@ -56,7 +56,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
         return false;
     }
     // Counted before it runs: what has ended is part of what was taken.
-    engine.remove(block.class, Removal::Joined);
+    engine.remove_queued(Removal::Joined);
     let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible_tokens, true);
     let runner = Runner {
         frame: &frame,

@@ -5,6 +5,8 @@ mod combinations;
 /// Schedules as values, and cron: `CRON-..`.
 #[cfg(feature = "cron")]
 mod cron;
+/// Delayed tasks: `STPE-..`.
+mod delaying;
 /// Faults that must be survived, by their number.
 mod faults;
 /// Handles: join, await, cancel, detach: `FUT-..`.
