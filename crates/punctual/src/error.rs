@@ -254,6 +254,7 @@ enum Kind {
     Cancelled,
     Returned,
     Evicted,
+    Expired,
     Rejected,
     Timeout,
     Taken,
@@ -289,6 +290,10 @@ impl JoinError {
     #[cold]
     pub(crate) fn evicted() -> Self {
         JoinError { kind: Kind::Evicted }
+    }
+    #[cold]
+    pub(crate) fn expired() -> Self {
+        JoinError { kind: Kind::Expired }
     }
     #[cold]
     pub(crate) fn rejected() -> Self {
@@ -335,6 +340,12 @@ impl JoinError {
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         matches!(self.kind, Kind::Evicted)
+    }
+
+    /// The task waited longer than it was meant to: see [`TaskBuilder::expires_in`](crate::TaskBuilder::expires_in).
+    #[must_use]
+    pub fn is_expired(&self) -> bool {
+        matches!(self.kind, Kind::Expired)
     }
 
     /// The task panicked.
@@ -396,6 +407,7 @@ impl fmt::Display for JoinError {
             Kind::Evicted => {
                 f.write_str("the task was thrown out of the full queue for another one and did not run")
             }
+            Kind::Expired => f.write_str("the task waited longer than it was meant to and did not run"),
             Kind::Rejected => f.write_str("the task was dropped because the queue was full, and did not run"),
             Kind::Timeout => f.write_str("the task did not end within the limit; its handle is still good"),
             Kind::Taken => f.write_str("the task's value was taken before"),

@@ -1,9 +1,14 @@
 //! [`Executor`]: every verb, once.
 //!
 //! In: closures. Out: accepted, with or without a handle, or given back. A pool derefs to this type, and functions
-//! take it as their argument: a place to run work. Not here: what a pool alone can do (closing, statistics).
+//! take it as their argument: a place to run work. Beside this file: what has a time ([`timed`]), what has options
+//! ([`task_builder`]). Not here: what a pool alone can do (closing, statistics).
 
 #![allow(unsafe_code)]
+
+mod task_builder;
+mod timed;
+mod weak;
 
 use crate::handle::TaskHandle;
 use crate::pool::admit::Refused;
@@ -11,17 +16,18 @@ use crate::pool::engine::Engine;
 use crate::pool::line::Permit;
 use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
-use crate::sync::{Arc, Weak};
-use crate::task::block::{Delay, Entry, Options};
+use crate::sync::Arc;
+use crate::task::block::{Entry, Options};
 use crate::task::record::{Boxed, Inline, Payload, fits_inline};
-use crate::task::{Class, Token, here};
-use crate::time::{Tick, deadline_after};
+use crate::task::{Class, here};
 use crate::{Reason, Rejected};
 use std::any::Any;
-use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
+
+pub use task_builder::TaskBuilder;
+pub use weak::WeakExecutor;
 
 /// A place to run work. Clones share it, and each keeps the pool open.
 ///
@@ -248,61 +254,9 @@ impl Executor {
         }
     }
 
-    /// Runs `f` when `delay` has passed on the pool's clock, never before; the handle gives its result. It waits outside
-    /// the queue and cannot be refused there once it was accepted. A delay beyond the clock's horizon never passes.
-    ///
-    /// ```
-    /// use punctual::{Clock, Pool};
-    /// use std::time::Duration;
-    ///
-    /// let clock = Clock::manual();
-    /// let pool = Pool::builder("reminders").clock(&clock).build()?;
-    /// let tea = pool.after(Duration::from_secs(180), || "ready")?;
-    /// clock.advance(Duration::from_secs(179));
-    /// assert!(!tea.is_finished());
-    /// clock.advance(Duration::from_secs(1));
-    /// assert_eq!(tea.join()?, "ready");
-    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
-    /// ```
-    pub fn after<F, T>(&self, delay: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        self.after_with(Options::default(), delay, f)
-    }
-
-    fn after_with<F, T>(&self, options: Options, delay: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let options = match self.prepare(options) {
-            Ok(options) => options,
-            Err(reason) => return Err(Rejected::new(f, reason)),
-        };
-        let engine = &self.engine;
-        let when = deadline_after(engine.clock.tick(), delay).unwrap_or(Tick::MAX);
-        let entry = Entry::delayed(engine.origin(Class::TIMED), Some(options), when, f);
-        let block = entry.pointer();
-        match engine.admit_delayed(when, entry) {
-            // SAFETY: as in `submit_entry`.
-            Ok(()) => Ok(unsafe { TaskHandle::new(block, false) }),
-            Err((entry, reason)) => {
-                engine.count_refused(&reason, 1);
-                // SAFETY: as in `submit_entry`; it left the store, and nobody else has seen it.
-                Err(Rejected::new(unsafe { entry.unmake::<Delay, F, T>() }, reason))
-            }
-        }
-    }
-
     /// A task with options: a name, a token.
     pub fn task<F>(&self, f: F) -> TaskBuilder<'_, F> {
-        TaskBuilder {
-            to: self,
-            f,
-            options: Options::default(),
-        }
+        TaskBuilder::new(self, f)
     }
 
     /// A reference that does not keep the pool open.
@@ -323,10 +277,16 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match self.prepare(options) {
-            Ok(options) => self.submit_entry(self.entry(true, Some(options), f), patience),
-            Err(reason) => Err(Rejected::new(f, reason)),
+        let patience_in_queue = options.expires_in;
+        let options = match self.prepare(options) {
+            Ok(options) => options,
+            Err(reason) => return Err(Rejected::new(f, reason)),
+        };
+        let handle = self.submit_entry(self.entry(true, Some(options), f), patience)?;
+        if let Some(limit) = patience_in_queue {
+            self.engine.expire_in(handle.task_ref().reference(), limit);
         }
+        Ok(handle)
     }
 
     /// Gets a block in that was made for an `F` with a handle.
@@ -409,39 +369,6 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// A reference to an executor that does not keep its pool open.
-///
-/// ```
-/// let pool = punctual::Pool::fixed(1)?;
-/// let weak = pool.downgrade();
-/// assert!(weak.upgrade().is_some());
-/// drop(pool); // the last owner: the pool closes
-/// assert!(weak.upgrade().is_none());
-/// # Ok::<(), punctual::ConfigError>(())
-/// ```
-#[derive(Clone)]
-pub struct WeakExecutor {
-    owner: Weak<Owner>,
-}
-
-impl WeakExecutor {
-    /// The executor, if its pool still has an owner.
-    #[must_use]
-    pub fn upgrade(&self) -> Option<Executor> {
-        self.owner.upgrade().map(Executor::of)
-    }
-}
-
-impl fmt::Debug for WeakExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.owner.strong_count() > 0 {
-            "WeakExecutor(open)"
-        } else {
-            "WeakExecutor(gone)"
-        })
-    }
-}
-
 /// The executor that runs the calling task; `None` outside a task, and when the pool has no owner any more.
 ///
 /// ```
@@ -455,63 +382,4 @@ pub fn current_executor() -> Option<Executor> {
     let home: Arc<dyn Any + Send + Sync> = here(|here| here.home()?.upgrade())?;
     let engine = home.downcast::<Engine>().ok()?;
     engine.owner.upgrade().map(Executor::of)
-}
-
-/// A task before it is submitted: `executor.task(f).name("..").submit()`.
-///
-/// ```
-/// let pool = punctual::Pool::fixed(1)?;
-/// let task = pool.task(|| 2 + 2).name("sum").submit()?;
-/// assert_eq!(task.task_ref().name(), Some("sum"));
-/// assert_eq!(task.join()?, 4);
-/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
-/// ```
-#[must_use = "a task does nothing until it is submitted"]
-pub struct TaskBuilder<'a, F> {
-    to: &'a Executor,
-    f: F,
-    options: Options,
-}
-
-impl<F> TaskBuilder<'_, F> {
-    /// What hooks, statistics and errors call it.
-    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.options.name = Some(name.into());
-        self
-    }
-
-    /// Asks the task to stop when this token fires: its own token is a child of it.
-    pub fn token(mut self, token: &Token) -> Self {
-        self.options.token = Some(token.child());
-        self
-    }
-}
-
-impl<F, T> TaskBuilder<'_, F>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    /// As [`Executor::submit`].
-    pub fn submit(self) -> Result<TaskHandle<T>, Rejected<F>> {
-        self.to.submit_with(self.options, Patience::Policy, self.f)
-    }
-
-    /// As [`Executor::after`].
-    pub fn after(self, delay: Duration) -> Result<TaskHandle<T>, Rejected<F>> {
-        self.to.after_with(self.options, delay, self.f)
-    }
-
-    /// As [`Executor::execute`]; what it returns is dropped.
-    pub fn execute(self) -> Result<(), Rejected<F>> {
-        self.to.execute_with(self.options, self.f)
-    }
-}
-
-impl<F> fmt::Debug for TaskBuilder<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskBuilder")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
 }

@@ -187,11 +187,13 @@ pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef
 pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts};
 pub use pool::{
     Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
-    Refusal, Reject, Size, State,
+    Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
 };
 pub use queue::{Capacity, Queue};
 pub use task::{Outcome, Priority, TaskInfo};
-pub use time::{Clock, LastRun, ManualClock, Schedule, ScheduleError};
+pub use time::{
+    Clock, LastRun, ManualClock, Missed, OnFailure, Overlap, Run, RunResult, Schedule, ScheduleError,
+};
 #[cfg(feature = "cron")]
 pub use time::{CronDialect, Fold, Gap};
 

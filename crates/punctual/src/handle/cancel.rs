@@ -9,10 +9,10 @@
 
 use crate::pool::fork;
 use crate::task::block::Header;
-use crate::task::here;
 use crate::task::home::HomeRef;
 use crate::task::home::Removal;
 use crate::task::state::{Claim, End, Signal};
+use crate::task::{Outcome, here};
 use std::ptr::NonNull;
 
 /// What a cancel did.
@@ -62,6 +62,19 @@ fn is_elsewhere(block: &Header) -> bool {
 /// Takes a task out of the queue if it has not started; never signals. The caller holds a share of the block.
 pub(super) fn remove(pointer: NonNull<Header>) -> bool {
     // SAFETY: the caller holds a share.
+    unsafe { end_waiting(pointer, Removal::Cancelled) }
+}
+
+/// Ends a task that has not started, cancelled or expired. False: it has.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns.
+pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool {
+    let (end, outcome) = match how {
+        Removal::Expired => (End::Expired, Outcome::Expired),
+        _ => (End::Cancelled, Outcome::Cancelled),
+    };
+    // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
     if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
         return false;
@@ -70,15 +83,15 @@ pub(super) fn remove(pointer: NonNull<Header>) -> bool {
     let home = unsafe { HomeRef::own(block.home()) };
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
     // waits for every task that still counts.
-    let entry = home.remove(pointer, block.class, Removal::Cancelled);
+    let entry = home.remove(pointer, block.class, how);
     // SAFETY: the claim is won, this is the closure's end, and the caller holds a share.
-    unsafe { Header::end_unrun(pointer, End::Cancelled) };
+    unsafe { Header::end_unrun(pointer, end) };
     if let Some(entry) = entry {
         // It left the timer store with this: no record lies anywhere any more.
         entry.let_go();
     }
     if home.is_told_of_ends() {
-        home.tell_removed(&block.info());
+        home.tell_removed(&block.info(), outcome);
     }
     home.removed();
     true

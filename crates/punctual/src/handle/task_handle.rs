@@ -185,6 +185,7 @@ impl<T> TaskHandle<T> {
             Some(End::Cancelled) => return Err(JoinError::cancelled()),
             Some(End::Returned) => return Err(JoinError::returned()),
             Some(End::Evicted) => return Err(JoinError::evicted()),
+            Some(End::Expired) => return Err(JoinError::expired()),
             Some(End::Rejected) => return Err(JoinError::rejected()),
             None => unreachable!("taken before it was resolved: {seen:?}"),
         };

@@ -33,6 +33,8 @@ pub enum Status {
     Returned,
     /// It was thrown out of a full queue for another.
     Evicted,
+    /// It waited longer than it was meant to.
+    Expired,
     /// It was never accepted: the pool was full and its policy dropped it.
     Rejected,
 }
@@ -67,6 +69,10 @@ impl TaskRef {
         TaskRef { held }
     }
 
+    pub(crate) fn reference(&self) -> &Arc<Reference> {
+        &self.held
+    }
+
     pub(super) fn pointer(&self) -> NonNull<Header> {
         self.held.pointer()
     }
@@ -95,8 +101,8 @@ impl TaskRef {
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         // SAFETY: the reference is a share.
-        let due = unsafe { Header::due(self.held.pointer()) }?;
-        let now = self.header().clock().tick();
+        let (axis, due) = unsafe { Header::due(self.held.pointer()) }?;
+        let now = self.header().clock().on(axis);
         Some(Duration::from_nanos(due.saturating_sub(now)))
     }
 
@@ -121,6 +127,7 @@ pub(super) fn status_of(block: &Header) -> Status {
         Some(End::Cancelled) => Status::Cancelled,
         Some(End::Returned) => Status::Returned,
         Some(End::Evicted) => Status::Evicted,
+        Some(End::Expired) => Status::Expired,
         Some(End::Rejected) => Status::Rejected,
         None if seen.is_ended() => Status::Panicked,
         None if seen.is_removed() => Status::Cancelled,

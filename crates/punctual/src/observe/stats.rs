@@ -76,6 +76,14 @@ pub struct Stats {
     pub parks: u64,
     /// Delayed tasks whose time has not come.
     pub pending_timers: usize,
+    /// Schedules that have not ended.
+    pub schedules: usize,
+    /// Ticks of schedules that came due while no run was in progress, and could not start in time.
+    pub missed: u64,
+    /// Ticks of schedules that came due while a run was in progress, and were left out.
+    pub skipped: u64,
+    /// Spare threads that watch the clock while every worker is at work: one or none. Not among `threads`.
+    pub keepers: usize,
     /// From the time a delayed task was due to the moment it was put before the workers.
     pub lateness: Histogram,
     /// Callbacks of the user's (hooks, sinks) that panicked.
@@ -120,6 +128,10 @@ impl Stats {
             failed_starts: 0,
             parks: 0,
             pending_timers: 0,
+            schedules: 0,
+            missed: 0,
+            skipped: 0,
+            keepers: 0,
             lateness: none.clone(),
             hook_panics: 0,
             wait: none.clone(),

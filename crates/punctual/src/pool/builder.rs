@@ -30,6 +30,9 @@ pub(crate) struct Config {
     pub(crate) spare_threads: usize,
     pub(crate) reject: Reject,
     pub(crate) delayed_at_shutdown: AtShutdown,
+    pub(crate) repeating_at_shutdown: AtShutdown,
+    pub(crate) on_slow: Option<TimeHook>,
+    pub(crate) on_late: Option<(Duration, TimeHook)>,
     /// Why the size may not be changed, if it may not.
     pub(crate) sealed: Option<&'static str>,
     pub(crate) queue: Queue,
@@ -41,6 +44,7 @@ pub(crate) struct Config {
     pub(crate) on_thread_stop: Option<ThreadHook>,
 }
 
+pub(crate) type TimeHook = Box<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
 pub(crate) type ThreadHook = Box<dyn Fn() + Send + Sync>;
 
 /// Settings of a pool to be; made by [`Pool::builder`].
@@ -68,6 +72,9 @@ pub struct PoolBuilder {
     spare_threads: Option<usize>,
     reject: Reject,
     delayed_at_shutdown: AtShutdown,
+    repeating_at_shutdown: AtShutdown,
+    on_slow: Option<TimeHook>,
+    on_late: Option<(Duration, TimeHook)>,
     sealed: Option<&'static str>,
     queue: Queue,
     clock: Clock,
@@ -102,6 +109,9 @@ impl PoolBuilder {
             spare_threads: None,
             reject: Reject::default(),
             delayed_at_shutdown: AtShutdown::default(),
+            repeating_at_shutdown: AtShutdown::default(),
+            on_slow: None,
+            on_late: None,
             sealed: None,
             queue: Queue::bounded(DEFAULT_QUEUE_CAPACITY),
             clock: Clock::system(),
@@ -171,6 +181,60 @@ impl PoolBuilder {
     /// What happens to delayed tasks when the pool is shut down. Default: [`AtShutdown::Drop`].
     pub fn delayed_at_shutdown(mut self, policy: AtShutdown) -> Self {
         self.delayed_at_shutdown = policy;
+        self
+    }
+
+    /// What happens to schedules when the pool is shut down. Default: [`AtShutdown::Drop`].
+    pub fn repeating_at_shutdown(mut self, policy: AtShutdown) -> Self {
+        self.repeating_at_shutdown = policy;
+        self
+    }
+
+    /// When a task has run for so long its token fires; its handle still gets what it returns. A task may have a limit of
+    /// its own ([`TaskBuilder::time_limit`](crate::TaskBuilder::time_limit)). Default: none. Seen to in time also when
+    /// every worker is stuck, by one of the pool's spare threads.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool, task};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("p").time_limit(Duration::from_secs(5)).clock(&clock).build()?;
+    /// let endless = pool.submit(|| match task::sleep(Duration::MAX) {
+    ///     Err(_) => "told to stop",
+    ///     Ok(()) => "slept for ever",
+    /// })?;
+    /// clock.advance(Duration::from_secs(5));
+    /// assert_eq!(endless.join()?, "told to stop");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.hooks.limits.time_limit = Some(limit);
+        self
+    }
+
+    /// When a task has run for so long [`PoolBuilder::on_slow`] is told, while it still runs. A task may have a limit of
+    /// its own. Default: none.
+    pub fn slow_after(mut self, limit: Duration) -> Self {
+        self.hooks.limits.slow_after = Some(limit);
+        self
+    }
+
+    /// Told of each task that has run longer than its `slow_after`, and for how long, while it still runs: on a thread of
+    /// the pool, not on the task's. A panic here is counted.
+    pub fn on_slow(mut self, f: impl Fn(&TaskInfo<'_>, Duration) + Send + Sync + 'static) -> Self {
+        self.on_slow = Some(Box::new(f));
+        self
+    }
+
+    /// Told of each delayed task, or run of a schedule, that has not begun `limit` after it was due, and how late it is:
+    /// the workers are busy, or the machine was. On a thread of the pool; a panic here is counted.
+    pub fn on_late(
+        mut self,
+        limit: Duration,
+        f: impl Fn(&TaskInfo<'_>, Duration) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_late = Some((limit, Box::new(f)));
         self
     }
 
@@ -346,6 +410,9 @@ impl PoolBuilder {
             spare_threads,
             reject: self.reject,
             delayed_at_shutdown: self.delayed_at_shutdown,
+            repeating_at_shutdown: self.repeating_at_shutdown,
+            on_slow: self.on_slow,
+            on_late: self.on_late,
             sealed: self.sealed,
             queue: self.queue,
             clock: self.clock,
@@ -403,6 +470,7 @@ impl fmt::Debug for PoolBuilder {
             .field("spare_threads", &self.spare_threads)
             .field("on_full", &self.reject)
             .field("delayed_at_shutdown", &self.delayed_at_shutdown)
+            .field("repeating_at_shutdown", &self.repeating_at_shutdown)
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)

@@ -50,6 +50,8 @@ pub(crate) struct Crew {
     fresh: usize,
     /// Workers whose task waits inside the library.
     blocked: usize,
+    /// A spare thread watches the clock.
+    has_keeper: bool,
     /// Those among them that wait, without a limit, for a task of this pool.
     waits: Waits,
     largest: usize,
@@ -112,6 +114,7 @@ impl Crew {
             starting: 0,
             fresh: 0,
             blocked: 0,
+            has_keeper: false,
             waits: Waits::default(),
             largest: 0,
             largest_since_resize: 0,
@@ -124,7 +127,19 @@ impl Crew {
 
     /// How many threads may stand in for blocked ones now.
     fn standing_in(&self) -> usize {
-        self.blocked.min(self.spare_threads)
+        let spares = self.spare_threads - usize::from(self.has_keeper);
+        self.blocked.min(spares)
+    }
+
+    /// A spare thread for the clock, if one is left.
+    pub(crate) fn take_keeper(&mut self) -> bool {
+        let is_left = !self.has_keeper && self.standing_in() < self.spare_threads;
+        self.has_keeper |= is_left;
+        is_left
+    }
+
+    pub(crate) fn give_keeper_back(&mut self) {
+        self.has_keeper = false;
     }
 
     /// Workers that there should be while tasks wait.

@@ -10,6 +10,7 @@ use super::crew::Crew;
 use super::fork;
 use super::owner::Owner;
 use super::reject::{Reject, Rejections};
+use super::repeating::Repeating;
 use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
@@ -21,9 +22,11 @@ use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::block::{Entry, Header, Origin};
 use crate::task::home::{Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
-use crate::task::{Class, Outcome, TaskInfo, Token, recycle};
-use crate::time::{Attached, Clock};
+use crate::task::watch::Visible;
+use crate::task::{Class, Outcome, TaskInfo, recycle};
+use crate::time::{Attached, Clock, Tick};
 use crate::worker::idle::Idle;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -42,13 +45,18 @@ pub(crate) struct Engine {
     /// What a worker should look at before its next task; see [`Attention`].
     pub(crate) attention: Attention,
     pub(super) staff: Lock<Staff>,
-    /// The tokens of tasks that run on threads which are no workers of this pool.
-    pub(crate) guest_tokens: Lock<Vec<Token>>,
+    /// Of tasks that run on threads which are no workers of this pool.
+    pub(crate) guests: Visible,
     pub(super) reject: Lock<Reject>,
     pub(super) rejections: Rejections,
     pub(crate) timers: Timers,
     /// Delayed tasks that a shutdown dropped.
     pub(super) dropped_delayed: AtomicUsize,
+    /// Schedules that a shutdown dropped.
+    pub(super) dropped_repeating: AtomicUsize,
+    /// Those that have not ended, by their number.
+    pub(super) schedules: Lock<BTreeMap<u64, Arc<Repeating>>>,
+    next_schedule: AtomicU64,
     pub(super) life: Life,
     pub(crate) home: HomeRef,
     pub(crate) observed: Observed,
@@ -84,6 +92,9 @@ pub(crate) struct Observed {
     pub(crate) wait: Recorder,
     pub(crate) run: Recorder,
     pub(crate) lateness: Recorder,
+    /// Ticks of schedules.
+    pub(crate) missed: AtomicU64,
+    pub(crate) skipped: AtomicU64,
 }
 
 /// Hints for workers, written under the producers' lock and looked at before each task; what they mean is decided under
@@ -155,11 +166,14 @@ impl Engine {
                     run_state: RunState::new(),
                     attention: Attention(AtomicU32::new(0)),
                     staff: Lock::new(Staff::default()),
-                    guest_tokens: Lock::new(Vec::new()),
+                    guests: Visible::new(),
                     reject: Lock::new(reject),
                     rejections: Rejections::default(),
-                    timers: Timers::new(clock.tick(), config.delayed_at_shutdown),
+                    timers: Timers::new(&clock, config.delayed_at_shutdown, config.repeating_at_shutdown),
                     dropped_delayed: AtomicUsize::new(0),
+                    dropped_repeating: AtomicUsize::new(0),
+                    schedules: Lock::new(BTreeMap::new()),
+                    next_schedule: AtomicU64::new(1),
                     life: Life {
                         moments: WaitWord::new(0),
                         idle_watchers: AtomicUsize::new(0),
@@ -174,6 +188,8 @@ impl Engine {
                         wait: Recorder::new(),
                         run: Recorder::new(),
                         lateness: Recorder::new(),
+                        missed: AtomicU64::new(0),
+                        skipped: AtomicU64::new(0),
                     },
                     generation: fork::generation(),
                     plain_generation,
@@ -211,6 +227,10 @@ impl Engine {
             self.room.sweep();
         }
         self.permit_came_back();
+    }
+
+    pub(super) fn next_schedule(&self) -> u64 {
+        self.next_schedule.fetch_add(1, Relaxed)
     }
 
     /// Where a task made now belongs.
@@ -268,7 +288,7 @@ impl Engine {
             finished: totals.finished(),
             panicked: totals.panicked,
             cancelled: tally.cancelled + delayed.cancelled + totals.signalled(),
-            expired: 0,
+            expired: tally.expired,
             evicted: tally.evicted,
             returned: tally.returned + delayed.returned,
             rejected: self.rejections.read(),
@@ -278,6 +298,10 @@ impl Engine {
             failed_starts: crew.failed_starts,
             parks: totals.parks,
             pending_timers: timed.pending,
+            schedules: self.schedules.lock().len(),
+            missed: self.observed.missed.load(Relaxed),
+            skipped: self.observed.skipped.load(Relaxed),
+            keepers: self.keepers(),
             lateness: self.observed.lateness.snapshot(),
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: wait.clone(),
@@ -294,19 +318,23 @@ impl Engine {
 
 impl Home for Engine {
     fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
-        if class == Class::TIMED {
-            return self.remove_timed(task, how);
-        }
-        self.remove_queued(how);
-        None
+        self.remove_task(task, class, how)
     }
 
     fn is_told_of_ends(&self) -> bool {
         self.hooks.after.is_some()
     }
 
-    fn tell_removed(&self, task: &TaskInfo<'_>) {
-        self.hooks.after(task, Outcome::Cancelled);
+    fn tell_removed(&self, task: &TaskInfo<'_>, outcome: Outcome<'_>) {
+        self.hooks.after(task, outcome);
+    }
+
+    fn forget_expiry(&self, task: &Header) {
+        self.no_longer_expires(task);
+    }
+
+    fn look_at(&self, when: Tick) {
+        self.look_at_running(when);
     }
 
     fn removed(&self) {
@@ -332,7 +360,7 @@ impl Attached for Engine {
         // The last worker of a closed pool has left, and ends the pool after that.
         let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
         let ending = usize::from(is_ending && reading.workers() == 0);
-        reading.workers() + stirring + ending
+        reading.workers() + self.keepers() + stirring + ending
     }
 
     fn running(&self) -> Vec<String> {

@@ -13,7 +13,7 @@ use crate::sync::{atomic, this_thread};
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
-use crate::task::{Here, TaskInfo, Token, contain, here};
+use crate::task::{Here, Outcome, TaskInfo, Token, contain, here};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl Engine {
         self.close(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
         let mut tokens = self.staff.lock().tokens();
-        tokens.extend(self.guest_tokens.lock().iter().cloned());
+        tokens.extend(self.guests.tokens.lock().iter().cloned());
         for token in tokens {
             token.cancel();
         }
@@ -94,7 +94,7 @@ impl Engine {
                 Claim::Lost => entry.let_go(),
                 Claim::Won if entry.header().is_scoped() => {
                     self.remove_queued(Removal::Cancelled);
-                    let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task);
+                    let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
                     let told = self.is_told_of_ends().then_some(told);
                     Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
                 }
@@ -111,7 +111,7 @@ impl Engine {
 
     pub(super) fn taken_out(&self, task: Unrun) -> Unrun {
         if self.is_told_of_ends() {
-            self.tell_removed(&task.info());
+            self.tell_removed(&task.info(), Outcome::Cancelled);
         }
         task
     }
@@ -152,6 +152,7 @@ impl Engine {
             *self.life.tidying.lock() = None;
         }
         self.run_state.raise(State::Terminated);
+        self.release_keeper();
         self.tell();
         self.clock.hint();
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a

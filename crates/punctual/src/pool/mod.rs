@@ -10,22 +10,27 @@ mod builder;
 pub(crate) mod crew;
 pub(crate) mod engine;
 pub(crate) mod fork;
+mod keeper;
+mod leader;
 mod life;
 pub(crate) mod line;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod owner;
 pub(crate) mod reject;
+pub(crate) mod repeating;
 mod resize;
 pub(crate) mod staff;
 mod state;
 pub(crate) mod timers;
 pub(crate) mod waits;
+mod watch;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
 pub use crew::Growth;
 pub use owner::OnDrop;
 pub use reject::{Answer, Refusal, Reject};
+pub use repeating::{RunOutcome, ScheduleHandle, ScheduleStats};
 pub use state::State;
 pub use timers::AtShutdown;
 
@@ -73,8 +78,10 @@ pub struct CloseReport {
     pub terminated: bool,
     /// Tasks that still run.
     pub still_running: usize,
-    /// Delayed and repeating tasks that will not run.
+    /// Delayed tasks that will not run.
     pub cancelled_delayed: usize,
+    /// Schedules that were ended.
+    pub cancelled_repeating: usize,
     /// Waiting tasks that were dropped because the limit had passed; their handles say cancelled.
     pub dropped: usize,
 }
@@ -219,6 +226,11 @@ impl Pool {
         self.engine().set_delayed_at_shutdown(policy);
     }
 
+    /// What happens to schedules when the pool is shut down, from now on; if it has been, at once.
+    pub fn set_repeating_at_shutdown(&self, policy: AtShutdown) {
+        self.engine().set_repeating_at_shutdown(policy);
+    }
+
     /// Where it is in its life.
     #[must_use]
     pub fn state(&self) -> State {
@@ -315,6 +327,7 @@ impl Pool {
             terminated,
             still_running: engine.stats().active,
             cancelled_delayed: engine.dropped_delayed(),
+            cancelled_repeating: engine.dropped_repeating(),
             dropped,
         }
     }

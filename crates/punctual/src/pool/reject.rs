@@ -300,6 +300,9 @@ impl Engine {
 
     /// The end of a task that was thrown out.
     fn tell_evicted(&self, slot: Slot) {
+        if let Some(entry) = slot.peek_entry() {
+            self.no_longer_expires(entry.header());
+        }
         let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.hooks.after(task, Outcome::Evicted);
         slot.end_unrun(End::Evicted, self.is_told_of_ends().then_some(told));
         self.task_removed();

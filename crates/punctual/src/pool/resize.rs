@@ -261,7 +261,7 @@ impl Engine {
     }
 
     /// As a submission does: starts a core thread if one is missing. `Err`: nobody is alive.
-    pub(super) fn ensure_worker(self: &Arc<Self>) -> Result<(), Reason> {
+    pub(crate) fn ensure_worker(self: &Arc<Self>) -> Result<(), Reason> {
         loop {
             let mut is_all_starting = false;
             let mut is_alone = true;
@@ -312,7 +312,7 @@ impl Engine {
         loop {
             let hired = self.hire_if(|crew, unserved| {
                 // Somebody must also be there to watch the clock.
-                let is_unled = self.timers.needs_leader() && self.idle.read().idle() == 0;
+                let is_unled = self.needs_leader() && self.idle.read().idle() == 0;
                 let is_wanted = crew.workers() < crew.wanted() && (unserved > 0 || is_unled);
                 if !is_wanted {
                     self.attention.set(Attention::RETRY, false);

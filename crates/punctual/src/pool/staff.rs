@@ -7,6 +7,7 @@ use super::engine::Engine;
 use crate::observe::counters::{Counters, Totals};
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
+use crate::task::watch::Visible;
 use crate::worker::idle::Bed;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,8 +19,7 @@ pub(crate) struct Post {
     /// Of the tasks that it ran in place, inside others: they occupy no worker of their own.
     pub(crate) aside: Counters,
     pub(crate) bed: Arc<Bed>,
-    /// The tokens of the running tasks (one inside the other, if there are several) that anybody asked for.
-    pub(crate) tokens: Lock<Vec<Token>>,
+    pub(crate) visible: Visible,
     /// The running task's name, where somebody may have to name it.
     pub(crate) label: Lock<Option<String>>,
 }
@@ -30,7 +30,7 @@ impl Post {
             counters: Padded(Counters::new()),
             aside: Counters::new(),
             bed: Arc::new(Bed::new()),
-            tokens: Lock::new(Vec::new()),
+            visible: Visible::new(),
             label: Lock::new(None),
         }
     }
@@ -141,8 +141,13 @@ impl Staff {
     pub(super) fn tokens(&self) -> Vec<Token> {
         self.posts
             .iter()
-            .flat_map(|post| post.tokens.lock().clone())
+            .flat_map(|post| post.visible.tokens.lock().clone())
             .collect()
+    }
+
+    /// What may be seen of running tasks.
+    pub(super) fn visible(&self) -> impl Iterator<Item = &Visible> {
+        self.posts.iter().map(|post| &post.visible)
     }
 
     pub(super) fn labels(&self) -> Vec<String> {
@@ -172,6 +177,12 @@ impl Engine {
     pub(crate) fn keep_thread(&self, number: usize, thread: JoinHandle<()>) {
         let gone = self.staff.lock().keep(number, thread);
         drop(gone);
+    }
+
+    /// A thread that nobody will join.
+    pub(super) fn dismiss_thread(&self, number: usize) {
+        let thread = self.staff.lock().dismiss(number);
+        drop(thread);
     }
 
     pub(crate) fn worker_begins(&self, post: Arc<Post>) {

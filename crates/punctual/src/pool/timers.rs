@@ -1,67 +1,86 @@
-//! Delayed tasks: where they wait for their time, and who watches the clock.
+//! Delayed tasks: where they wait for their time, and how they leave.
 //!
-//! In: a task and a time. Out: at that time, never before, the task in the *due* room, which workers look at before the
-//! backlog. Due tasks need no permit and cannot be refused. There is no timer thread: one sleeping worker, the *leader*,
-//! sleeps until the store wants to be looked at; with everybody at work each looks at the clock between two tasks.
+//! In: a task and a time, by either clock. Out: at that time, never before, the task in the *due* room, which workers look
+//! at before the backlog; or the task taken out, by a canceller or by a pool that ends. Due tasks need no permit and
+//! cannot be refused. Two stores, one per clock: what waits for an instant on the wall is ordered by the wall, so a clock
+//! that is put forward or back needs no rearrangement, only a look. Not here: who looks ([`leader`](super::leader)), and
+//! what else waits for a time ([`watch`](super::watch)).
 //!
-//! **Who may touch what.** The store, the key inside a delayed task's block and the bit that says "delayed" change under
-//! the book's lock only. Whoever takes a task out of the store (the leader, a canceller, a pool that stops) clears the
-//! bit there; the task's share of the block goes with it.
-//!
-//! Which races this prevents. *An earlier task arrives while the leader sleeps*: the insertion sees the leader's time
-//! under the lock and calls its bed. *It arrives while nobody leads*: whoever lies down later finds it when it asks to
-//! lead, under the lock; if all are asleep the insertion wakes one; if the last searcher goes to work it passes the word
-//! on as it does for the queue. *A cancel meets the moment*: the claim decides, and the lock tells the canceller where the
-//! record lies.
+//! **Who may touch what.** The stores, the key inside a delayed task's block and the bit that says "delayed" change under
+//! the book's lock only. Whoever takes a task out of a store (the leader, a canceller, a pool that stops) clears the bit
+//! there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
+//! the canceller where the record lies.
 
 #![allow(unsafe_code)]
 
 use super::engine::{Attention, Engine};
+use super::leader::Leader;
+use super::watch::Watch;
 use crate::Reason;
-use crate::handle::Unrun;
+use crate::handle::{TaskHandle, Unrun};
 use crate::queue::{Capacity, Room, Tally};
-use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock};
-use crate::task::block::{Entry, Header};
+use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Reference};
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
-use crate::task::{Class, TaskInfo};
-use crate::time::{Key, Store, Tick};
-use crate::worker::idle::Bed;
+use crate::task::{Class, Outcome, TaskInfo};
+use crate::time::{self, Axis, Clock, Key, Store, Tick};
 use std::ptr::NonNull;
+use std::time::Duration;
 
-/// What happens to delayed tasks when their pool is shut down.
+/// What happens to delayed or repeating work when its pool is shut down.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AtShutdown {
-    /// They are cancelled, and counted in the report. The default.
+    /// It is cancelled, and counted in the report. The default.
     #[default]
     Drop,
-    /// The pool stays until they have run.
+    /// The pool stays until it has run: a delayed task once, a schedule until it ends or is cancelled.
     Run,
 }
 
-/// At most this many are moved at a time, so that an insertion never waits long.
-const PIECE: usize = 256;
+/// What goes by the wall clock is looked at this often, however far it is: that clock may have been put.
+pub(super) const LOOK_AT_THE_WALL: Duration = Duration::from_secs(30);
 
 /// See the module's header.
 pub(crate) struct Timers {
-    book: Lock<Book>,
+    pub(super) book: Lock<Book>,
     /// Tasks whose time has come.
     pub(crate) due: Room<()>,
-    /// Mirror of the store's length: a task leaves it after it has been written to the due room.
-    pending: AtomicUsize,
+    /// How many delayed tasks there are: a task leaves this after it has been written to the due room.
+    pub(super) pending: AtomicUsize,
+    /// Mirror of [`Book::next_look`], for those who look at the clock between two tasks.
+    pub(super) next: AtomicU64,
+    /// Mirror of the next look at running and late tasks.
+    pub(super) look: AtomicU64,
+    /// Mirror of the number of tasks that may expire.
+    pub(super) expiries: AtomicUsize,
+    /// Spare threads that watch the clock: one or none.
+    pub(super) keepers: AtomicUsize,
 }
 
-struct Book {
-    store: Store<Timer>,
-    counts: Counts,
+/// What is under the lock.
+pub(super) struct Book {
+    pub(super) ticks: Store<Timer>,
+    pub(super) calendar: Store<Timer>,
+    pub(super) counts: Counts,
+    /// Runs of schedules among what waits.
+    pub(super) runs: usize,
+    pub(super) closing: Closing,
+    /// Who sleeps until the next look.
+    pub(super) leader: Option<Leader>,
+    pub(super) watch: Watch,
+}
+
+/// How far the end has come, and what it does.
+pub(super) struct Closing {
     is_closed: bool,
-    at_shutdown: AtShutdown,
-    /// The worker that sleeps until then.
-    leader: Option<(Arc<Bed>, Tick)>,
+    is_stopped: bool,
+    delayed: AtShutdown,
+    repeating: AtShutdown,
 }
 
 /// What became of delayed tasks; those that came due are the due room's.
@@ -79,39 +98,108 @@ pub(super) struct Reading {
     pub(super) pending: usize,
 }
 
-/// A delayed task: its share of the block.
-#[derive(Clone, Copy)]
-struct Timer(NonNull<Header>);
+/// What lies in a store, in one word: its kind is in the lowest bits of the address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Timer(NonNull<Header>);
 
-// SAFETY: a share of a block may be moved to another thread: see `Entry`.
+// SAFETY: a share of a block, or a reference to one, may be moved to another thread: see `Entry` and `Reference`.
 unsafe impl Send for Timer {}
 
+/// A timer that has left its store, once.
+pub(super) enum Due {
+    Task(Entry),
+    Expiry(Arc<Reference>),
+    Look,
+}
+
+const KIND: usize = 3;
+const EXPIRY: usize = 1;
+const LOOK: usize = 2;
+
 impl Timer {
-    /// The share, taken out of the store once.
-    fn entry(self) -> Entry {
-        // SAFETY: put into the store by `into_raw`, and each value leaves the store once.
-        unsafe { Entry::from_raw(self.0) }
+    /// A delayed task: its share of the block.
+    fn task(entry: Entry) -> Self {
+        Timer(entry.into_raw())
+    }
+
+    /// The end of a queued task's patience.
+    pub(super) fn expiry(task: Arc<Reference>) -> Self {
+        let pointer = NonNull::new(Arc::into_raw(task).cast_mut()).expect("an Arc is somewhere");
+        Timer(pointer.cast().map_addr(|address| address | EXPIRY))
+    }
+
+    /// A moment at which running and late tasks are looked at.
+    pub(super) fn look() -> Self {
+        Timer(NonNull::<Header>::dangling().map_addr(|address| address | LOOK))
+    }
+
+    /// What it is; the caller has taken it out of its store.
+    pub(super) fn open(self) -> Due {
+        let pointer = self.0.as_ptr().map_addr(|address| address & !KIND);
+        match self.0.addr().get() & KIND {
+            0 => {
+                // SAFETY: put into the store by `task`, and each value leaves the store once.
+                Due::Task(unsafe { Entry::from_raw(self.0) })
+            }
+            EXPIRY => {
+                // SAFETY: put into the store by `expiry`, and each value leaves the store once.
+                Due::Expiry(unsafe { Arc::from_raw(pointer.cast::<Reference>().cast_const()) })
+            }
+            _ => Due::Look,
+        }
+    }
+
+    /// The task that an expiry is about.
+    pub(super) fn expiring(&self) -> Option<&Header> {
+        let pointer = self.0.as_ptr().map_addr(|address| address & !KIND);
+        // SAFETY: made by `expiry`, and still in the store, which holds the reference.
+        (self.0.addr().get() & KIND == EXPIRY).then(|| unsafe { (*pointer.cast::<Reference>()).header() })
+    }
+
+    /// A delayed task that stays where it is.
+    fn header(&self) -> Option<&Header> {
+        if self.0.addr().get() & KIND != 0 {
+            return None;
+        }
+        // SAFETY: made by `task`, so the address is a header's; the store holds the share.
+        Some(unsafe { self.0.as_ref() })
     }
 }
 
 impl Timers {
-    pub(super) fn new(now: Tick, at_shutdown: AtShutdown) -> Self {
+    pub(super) fn new(clock: &Clock, delayed: AtShutdown, repeating: AtShutdown) -> Self {
         Timers {
             book: Lock::new(Book {
-                store: Store::new(now),
+                ticks: Store::new(clock.tick()),
+                calendar: Store::new(clock.on(Axis::Wall)),
                 counts: Counts::default(),
-                is_closed: false,
-                at_shutdown,
+                runs: 0,
+                closing: Closing {
+                    is_closed: false,
+                    is_stopped: false,
+                    delayed,
+                    repeating,
+                },
                 leader: None,
+                watch: Watch::default(),
             }),
             due: Room::new(Capacity::Unbounded, ()),
             pending: AtomicUsize::new(0),
+            next: AtomicU64::new(Tick::MAX),
+            look: AtomicU64::new(Tick::MAX),
+            expiries: AtomicUsize::new(0),
+            keepers: AtomicUsize::new(0),
         }
     }
 
     /// Tasks whose time has not come.
     pub(crate) fn pending(&self) -> usize {
         self.pending.load(Acquire)
+    }
+
+    /// Whether a limit is waited for, as far as can be seen without a lock.
+    pub(super) fn is_watched(&self) -> bool {
+        self.look.load(Acquire) != Tick::MAX || self.expiries.load(Acquire) > 0
     }
 
     /// Neither delayed tasks nor due ones, as far as can be seen without a lock.
@@ -140,11 +228,6 @@ impl Timers {
         false
     }
 
-    /// Whether the tasks there are have nobody who watches the clock for them.
-    pub(crate) fn needs_leader(&self) -> bool {
-        self.pending() > 0 && self.book.lock().leader.is_none()
-    }
-
     /// A reading that fits what `settled` reads meanwhile: no due task is taken then.
     pub(super) fn tally<R>(&self, settled: impl FnOnce() -> R) -> (Reading, R) {
         let inside = || (settled(), self.read());
@@ -154,52 +237,68 @@ impl Timers {
 
     fn read(&self) -> (Counts, usize) {
         let book = self.book.lock();
-        (book.counts, book.store.len())
-    }
-
-    pub(super) fn set_at_shutdown(&self, at_shutdown: AtShutdown) -> bool {
-        let mut book = self.book.lock();
-        book.at_shutdown = at_shutdown;
-        book.is_closed
+        (book.counts, self.pending() - book.runs)
     }
 }
 
 impl Book {
+    pub(super) fn store(&mut self, axis: Axis) -> &mut Store<Timer> {
+        match axis {
+            Axis::Ticks => &mut self.ticks,
+            Axis::Wall => &mut self.calendar,
+        }
+    }
+
+    /// Whether a task of this class may still be given a time.
+    fn is_open_for(&self, class: Class) -> bool {
+        let goes_on = class == Class::REPEATED && self.closing.repeating == AtShutdown::Run;
+        !self.closing.is_closed || (goes_on && !self.closing.is_stopped)
+    }
+
+    /// When the stores want to be looked at, on the monotonic clock.
+    pub(super) fn next_look(&self, clock: &Clock) -> Option<Tick> {
+        let ticks = self.ticks.next_look();
+        let calendar = self.calendar.next_look().map(|at| tick_of(at, clock));
+        ticks.into_iter().chain(calendar).min()
+    }
+
     /// Takes a task out that will not come due.
-    fn forget(&mut self, header: NonNull<Header>, key: Key, pending: &AtomicUsize) -> Entry {
-        let timer = self.store.remove(key).expect("a delayed task is in the store");
-        debug_assert_eq!(timer.0, header);
+    fn forget(&mut self, header: NonNull<Header>, timers: &Timers) -> Entry {
+        // SAFETY: delayed, and the lock is held.
+        let (axis, key) = unsafe { Header::timer(header) };
+        let timer = self
+            .store(axis)
+            .remove(key)
+            .expect("a delayed task is in the store");
         // SAFETY: the share is the store's.
         unsafe { header.as_ref() }.state.mark_due();
-        pending.fetch_sub(1, AcqRel);
-        timer.entry()
+        timers.pending.fetch_sub(1, AcqRel);
+        match timer.open() {
+            Due::Task(entry) => entry,
+            Due::Expiry(_) | Due::Look => unreachable!("the key of a task leads to that task"),
+        }
     }
+}
+
+/// When to look again for something that is to happen at `at` by the wall.
+fn tick_of(at: Tick, clock: &Clock) -> Tick {
+    let most = LOOK_AT_THE_WALL.as_nanos() as Tick;
+    clock
+        .tick()
+        .saturating_add(at.saturating_sub(clock.on(Axis::Wall)).min(most))
 }
 
 impl Engine {
     /// Accepts a delayed task. `Err`: given back.
-    pub(crate) fn admit_delayed(self: &Arc<Self>, when: Tick, entry: Entry) -> Result<(), (Entry, Reason)> {
+    pub(crate) fn admit_delayed(
+        self: &Arc<Self>,
+        axis: Axis,
+        when: Tick,
+        entry: Entry,
+    ) -> Result<(), (Entry, Reason)> {
         let pointer = entry.pointer();
-        {
-            let mut book = self.timers.book.lock();
-            if book.is_closed {
-                return Err((entry, Reason::ShutDown));
-            }
-            let key = book.store.insert(when, Timer(entry.into_raw()));
-            // SAFETY: nobody runs or drops the closure before it left the store, which needs the lock.
-            unsafe { Header::set_timer(pointer, key) };
-            book.counts.accepted += 1;
-            self.timers.pending.fetch_add(1, AcqRel);
-            let sooner = book.leader.as_ref().filter(|(_, until)| when < *until);
-            let bed = sooner.map(|(bed, _)| bed.clone());
-            let is_led = book.leader.is_some();
-            self.attention.set(Attention::CLOCK, !is_led);
-            drop(book);
-            match bed {
-                Some(bed) => self.idle.call(&bed),
-                None if !is_led => _ = self.idle.notify(),
-                None => {}
-            }
+        if let Err(entry) = self.keep_until(axis, when, entry) {
+            return Err((entry, Reason::ShutDown));
         }
         // After the insertion: a worker that would leave sees the task, or has left and is replaced here.
         match self.ensure_worker() {
@@ -212,6 +311,66 @@ impl Engine {
         }
     }
 
+    /// Puts a task into its store and tells whoever watches the clock. `Err`: the pool is closed to it.
+    pub(super) fn keep_until(&self, axis: Axis, when: Tick, entry: Entry) -> Result<(), Entry> {
+        let (pointer, class) = (entry.pointer(), entry.header().class);
+        let mut book = self.timers.book.lock();
+        if !book.is_open_for(class) {
+            return Err(entry);
+        }
+        let key = book.store(axis).insert(when, Timer::task(entry));
+        // SAFETY: nobody runs or drops the closure before it left the store, which needs the lock.
+        unsafe { Header::set_timer(pointer, key) };
+        if class == Class::TIMED {
+            book.counts.accepted += 1;
+        } else {
+            book.runs += 1;
+        }
+        self.timers.pending.fetch_add(1, AcqRel);
+        let look = match axis {
+            Axis::Ticks => when,
+            Axis::Wall => tick_of(when, &self.clock),
+        };
+        self.look_no_later_than(look, book);
+        Ok(())
+    }
+
+    /// Keeps a run of a schedule until its time. `Err`: given back, the pool is closed to it.
+    pub(super) fn keep_run<F>(
+        &self,
+        due: time::Due,
+        options: Options,
+        closure: F,
+    ) -> Result<TaskHandle<()>, F>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        match due.axis {
+            Axis::Ticks => self.keep_run_by(due, Delay::until(due.at), options, closure),
+            Axis::Wall => self.keep_run_by(due, Appointment::at(due.at), options, closure),
+        }
+    }
+
+    fn keep_run_by<K: block::Timer, F>(
+        &self,
+        due: time::Due,
+        timer: K,
+        options: Options,
+        closure: F,
+    ) -> Result<TaskHandle<()>, F>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let entry = Entry::delayed(self.origin(Class::REPEATED), Some(options), timer, closure);
+        let pointer = entry.pointer();
+        match self.keep_until(due.axis, due.at, entry) {
+            // SAFETY: the block was made with a handle's share for an `FnOnce()`, and this is that handle.
+            Ok(()) => Ok(unsafe { TaskHandle::new(pointer, false) }),
+            // SAFETY: it was never published; the types are those it was made with.
+            Err(entry) => Err(unsafe { entry.unmake::<K, F, ()>() }),
+        }
+    }
+
     fn take_back(&self, pointer: NonNull<Header>) -> Option<Entry> {
         let mut book = self.timers.book.lock();
         // SAFETY: the caller holds the handle's share, or made the block a moment ago.
@@ -219,29 +378,39 @@ impl Engine {
         if !header.state.load().is_delayed() {
             return None;
         }
-        // SAFETY: delayed, and the lock is held.
-        let key = unsafe { Header::timer(pointer) };
-        let entry = book.forget(pointer, key, &self.timers.pending);
+        let entry = book.forget(pointer, &self.timers);
         book.counts.accepted -= 1;
         Some(entry)
     }
 
-    /// A claimed task of the timed class will not be run: it leaves the store, or is counted out of the due room. The
+    /// A claimed task will not be run; the caller holds a share. What comes back is the share that a store held.
+    pub(super) fn remove_task(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
+        // SAFETY: the caller holds a share.
+        self.no_longer_expires(unsafe { task.as_ref() });
+        if class.is_timed() {
+            return self.remove_timed(task, how);
+        }
+        self.remove_queued(how);
+        None
+    }
+
+    /// A claimed task of a timed class will not be run: it leaves the store, or is counted out of the due room. The
     /// share that the store held comes back.
-    pub(super) fn remove_timed(&self, pointer: NonNull<Header>, how: Removal) -> Option<Entry> {
+    fn remove_timed(&self, pointer: NonNull<Header>, how: Removal) -> Option<Entry> {
         let mut book = self.timers.book.lock();
         // SAFETY: the caller holds a share and the claim.
-        if !unsafe { pointer.as_ref() }.state.load().is_delayed() {
+        let header = unsafe { pointer.as_ref() };
+        if !header.state.load().is_delayed() {
             drop(book);
             if self.timers.due.remove(how) {
                 self.timers.due.sweep();
             }
             return None;
         }
-        // SAFETY: delayed, and the lock is held.
-        let key = unsafe { Header::timer(pointer) };
-        let entry = book.forget(pointer, key, &self.timers.pending);
+        let entry = book.forget(pointer, &self.timers);
+        // A run of a schedule is accepted when its time has come.
         match how {
+            _ if header.class == Class::REPEATED => book.runs -= 1,
             Removal::Returned => book.counts.returned += 1,
             _ => book.counts.cancelled += 1,
         }
@@ -253,86 +422,50 @@ impl Engine {
         !self.room.looks_empty() || !self.timers.due.looks_empty()
     }
 
-    /// A worker that lies down asks to lead: until when, if it does.
-    pub(crate) fn lead(&self, bed: &Arc<Bed>) -> Option<Tick> {
-        if self.timers.pending() == 0 {
-            return None;
-        }
-        let mut book = self.timers.book.lock();
-        if book.leader.is_some() {
-            return None;
-        }
-        let until = book.store.next_look()?;
-        book.leader = Some((bed.clone(), until));
-        self.attention.set(Attention::CLOCK, false);
-        Some(until)
-    }
-
-    /// The leader is up.
-    pub(crate) fn resign(&self) {
-        let mut book = self.timers.book.lock();
-        book.leader = None;
-        // Until somebody leads again, those at work look at the clock.
-        let is_pending = self.timers.pending() > 0;
-        self.attention.set(Attention::CLOCK, is_pending);
-    }
-
-    /// Moves the tasks whose time has come to the due room.
-    pub(crate) fn fire(&self) {
-        let mut due = Vec::new();
-        loop {
-            let more = {
-                let mut book = self.timers.book.lock();
-                let now = self.clock.tick();
-                let more = book.store.take_due(now, PIECE, &mut due);
-                for (when, timer) in due.drain(..) {
-                    let entry = timer.entry();
-                    self.observed.lateness.record(now.saturating_sub(when), 1);
-                    entry.header().state.mark_due();
-                    self.timers.due.append(Class::TIMED, entry, &self.clock);
-                    self.timers.pending.fetch_sub(1, AcqRel);
-                }
-                self.attention.set(Attention::DUE, !self.timers.due.looks_empty());
-                let is_unled = book.leader.is_none() && self.timers.pending() > 0;
-                self.attention.set(Attention::CLOCK, is_unled);
-                more
-            };
-            self.idle.notify();
-            if !more {
-                return;
-            }
-        }
-    }
-
-    /// Fires if it is time; for those who look at the clock between two tasks.
-    pub(crate) fn look_at_the_clock(&self) {
-        let next = {
-            let book = self.timers.book.lock();
-            if book.leader.is_some() {
-                return;
-            }
-            book.store.next_look()
-        };
-        if next.is_some_and(|next| next <= self.clock.tick()) {
-            self.fire();
-        }
-    }
-
     /// No delayed task is accepted any more, and those there are are dropped if that is the policy.
     pub(super) fn close_timers(&self) {
-        let drops = {
+        let (drops_delayed, drops_repeating) = {
             let mut book = self.timers.book.lock();
-            book.is_closed = true;
-            book.at_shutdown == AtShutdown::Drop
+            book.closing.is_closed = true;
+            let closing = &book.closing;
+            (
+                closing.delayed == AtShutdown::Drop,
+                closing.repeating == AtShutdown::Drop,
+            )
         };
-        if drops {
+        if drops_repeating {
+            self.drop_repeating();
+        }
+        if drops_delayed {
             self.drop_delayed();
         }
     }
 
     pub(super) fn set_delayed_at_shutdown(&self, policy: AtShutdown) {
-        if !self.is_forked() && self.timers.set_at_shutdown(policy) && policy == AtShutdown::Drop {
+        if self.is_forked() {
+            return;
+        }
+        let is_closed = {
+            let mut book = self.timers.book.lock();
+            book.closing.delayed = policy;
+            book.closing.is_closed
+        };
+        if is_closed && policy == AtShutdown::Drop {
             self.drop_delayed();
+        }
+    }
+
+    pub(super) fn set_repeating_at_shutdown(&self, policy: AtShutdown) {
+        if self.is_forked() {
+            return;
+        }
+        let is_closed = {
+            let mut book = self.timers.book.lock();
+            book.closing.repeating = policy;
+            book.closing.is_closed
+        };
+        if is_closed && policy == AtShutdown::Drop {
+            self.drop_repeating();
         }
     }
 
@@ -341,47 +474,82 @@ impl Engine {
         self.dropped_delayed.load(Acquire)
     }
 
+    /// How many schedules a shutdown has ended.
+    pub(super) fn dropped_repeating(&self) -> usize {
+        self.dropped_repeating.load(Acquire)
+    }
+
     /// Cancels every delayed task whose time has not come.
     pub(super) fn drop_delayed(&self) {
         for entry in self.take_delayed(|counts| &mut counts.cancelled) {
             self.dropped_delayed.fetch_add(1, AcqRel);
-            let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task);
+            let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
             let told = self.is_told_of_ends().then_some(told);
             Slot::holding(Class::TIMED, entry).end_unrun(End::Cancelled, told);
         }
         self.task_removed();
     }
 
-    /// Takes every delayed task out that nobody else has claimed, and counts it.
+    /// Takes every delayed task out that nobody else has claimed, and counts it. Runs of schedules stay.
     fn take_delayed(&self, count: impl Fn(&mut Counts) -> &mut u64) -> Vec<Entry> {
         let mut book = self.timers.book.lock();
-        let all = book.store.drain();
         let mut taken = Vec::new();
-        for (when, timer) in all {
-            // SAFETY: the store's share.
-            let header = unsafe { timer.0.as_ref() };
-            if header.state.claim_to_remove() == Claim::Lost {
-                // A canceller is on its way, and takes it out itself.
-                let key = book.store.insert(when, timer);
-                // SAFETY: delayed, and the lock is held.
-                unsafe { Header::set_timer(timer.0, key) };
-                continue;
+        for axis in [Axis::Ticks, Axis::Wall] {
+            for (when, timer) in book.store(axis).drain() {
+                let header = timer.header();
+                let is_mine = header.is_some_and(|header| {
+                    // A lost claim: a canceller is on its way, and takes it out itself.
+                    header.class == Class::TIMED && header.state.claim_to_remove() == Claim::Won
+                });
+                if is_mine && let Due::Task(entry) = timer.open() {
+                    entry.header().state.mark_due();
+                    *count(&mut book.counts) += 1;
+                    self.timers.pending.fetch_sub(1, AcqRel);
+                    taken.push(entry);
+                } else {
+                    let key = book.store(axis).insert(when, timer);
+                    book.moved(timer, key);
+                }
             }
-            header.state.mark_due();
-            *count(&mut book.counts) += 1;
-            self.timers.pending.fetch_sub(1, AcqRel);
-            taken.push(timer.entry());
         }
         taken
     }
 
     /// Gives the delayed tasks back, for a pool that stops.
     pub(super) fn return_delayed(&self) -> Vec<Unrun> {
-        self.timers.book.lock().is_closed = true;
+        {
+            let mut book = self.timers.book.lock();
+            book.closing.is_closed = true;
+            book.closing.is_stopped = true;
+        }
+        self.drop_repeating();
         let entries = self.take_delayed(|counts| &mut counts.returned);
         entries
             .into_iter()
             .map(|entry| self.taken_out(Unrun::entry(entry)))
             .collect()
+    }
+}
+
+impl Book {
+    /// A timer was put back under another key.
+    fn moved(&mut self, timer: Timer, key: Key) {
+        if timer.header().is_some() {
+            // SAFETY: delayed, and the lock is held.
+            unsafe { Header::set_timer(timer.0, key) };
+        } else {
+            self.watch.moved(timer, key);
+        }
+    }
+}
+
+impl Drop for Book {
+    fn drop(&mut self) {
+        // What is left are looks and expiries, whose shares would be lost with the plain words they are here.
+        for axis in [Axis::Ticks, Axis::Wall] {
+            for (_, timer) in self.store(axis).drain() {
+                drop(timer.open());
+            }
+        }
     }
 }

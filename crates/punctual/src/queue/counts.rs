@@ -1,7 +1,7 @@
 //! What a room counts, and what follows from it.
 //!
 //! `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a worker took (the
-//! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`: tasks that ended
+//! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`, `expired`: tasks that ended
 //! without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push
 //! until the task is taken or removed, so `waiting = pushed - taken - removed`, and each permit comes back exactly once.
 //! The producers look at these only when the records they may write without a look are used up (`open_until`): in the
@@ -38,6 +38,7 @@ pub(super) struct Removed {
     pub(super) cancelled: AtomicU64,
     pub(super) returned: AtomicU64,
     pub(super) evicted: AtomicU64,
+    pub(super) expired: AtomicU64,
     pub(super) joined: AtomicU64,
 }
 
@@ -47,6 +48,7 @@ impl Removed {
             cancelled: AtomicU64::new(0),
             returned: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
+            expired: AtomicU64::new(0),
             joined: AtomicU64::new(0),
         }
     }
@@ -56,6 +58,7 @@ impl Removed {
             Removal::Cancelled => &self.cancelled,
             Removal::Returned => &self.returned,
             Removal::Evicted => &self.evicted,
+            Removal::Expired => &self.expired,
             Removal::Joined => &self.joined,
         };
         counter.fetch_add(1, AcqRel);
@@ -63,7 +66,7 @@ impl Removed {
 
     pub(super) fn sum(&self) -> u64 {
         let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
-        ended + self.joined.load(Acquire)
+        ended + self.expired.load(Acquire) + self.joined.load(Acquire)
     }
 }
 
@@ -78,6 +81,8 @@ pub(crate) struct Tally {
     pub(crate) returned: u64,
     /// Tasks that were thrown out for others.
     pub(crate) evicted: u64,
+    /// Tasks that waited longer than they were meant to.
+    pub(crate) expired: u64,
     /// Tasks that somebody who waited for them ran in place; not part of `taken`.
     pub(crate) joined: u64,
     pub(crate) capacity: Capacity,
@@ -93,12 +98,14 @@ impl Tally {
             cancelled: self.cancelled + other.cancelled,
             returned: self.returned + other.returned,
             evicted: self.evicted + other.evicted,
+            expired: self.expired + other.expired,
             joined: self.joined + other.joined,
             ..*self
         }
     }
 
     pub(crate) fn waiting(&self) -> u64 {
-        self.pushed - self.taken - self.joined - self.cancelled - self.returned - self.evicted
+        let ended = self.cancelled + self.returned + self.evicted + self.expired;
+        self.pushed - self.taken - self.joined - ended
     }
 }

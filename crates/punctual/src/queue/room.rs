@@ -373,6 +373,7 @@ impl<G: Gate> Room<G> {
             self.removed.returned.load(Acquire),
         );
         let evicted = self.removed.evicted.load(Acquire);
+        let expired = self.removed.expired.load(Acquire);
         let producers = self.producers.lock();
         let tally = Tally {
             pushed: producers.pushed,
@@ -380,6 +381,7 @@ impl<G: Gate> Room<G> {
             cancelled,
             returned,
             evicted,
+            expired,
             joined,
             capacity: producers.capacity,
             paused: producers.paused,

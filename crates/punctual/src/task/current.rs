@@ -11,9 +11,10 @@ use super::block::Header;
 use super::home::HomeRef;
 use super::side::next_id;
 use super::token::{Cancelled, Token};
+use super::watch::Visible;
 use super::{Priority, TaskInfo};
 use crate::observe::counters::Counters;
-use crate::sync::{Lock, local};
+use crate::sync::local;
 use crate::time::{Clock, Place, Wait, Waked, deadline_after};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -27,8 +28,8 @@ pub(crate) struct Frame<'a> {
     clock: &'a Clock,
     /// Whose worker the thread is, if it is one.
     host: Option<Host<'a>>,
-    /// Where a closing pool finds the tokens of running tasks.
-    visible_tokens: &'a Lock<Vec<Token>>,
+    /// Where others see the running task.
+    visible: &'a Visible,
     /// Whether the pool counts the running task as active: it was accepted.
     is_counted: bool,
     /// The frame this one is nested in.
@@ -50,7 +51,7 @@ pub(crate) struct Host<'a> {
     pub(crate) identity: usize,
     /// For tasks that it runs in place.
     pub(crate) aside: &'a Counters,
-    pub(crate) visible_tokens: &'a Lock<Vec<Token>>,
+    pub(crate) visible: &'a Visible,
 }
 
 #[derive(Clone, Copy)]
@@ -71,7 +72,7 @@ impl<'a> Frame<'a> {
             home: host.home,
             clock,
             host: Some(host),
-            visible_tokens: host.visible_tokens,
+            visible: host.visible,
             is_counted: true,
             outer: Cell::new(null()),
             depth: 0,
@@ -87,7 +88,7 @@ impl<'a> Frame<'a> {
         outer: Here<'a>,
         home: &'a HomeRef,
         clock: &'a Clock,
-        visible_tokens: &'a Lock<Vec<Token>>,
+        visible: &'a Visible,
         is_counted: bool,
     ) -> Self {
         let (host, depth) = match outer {
@@ -98,7 +99,7 @@ impl<'a> Frame<'a> {
             home,
             clock,
             host,
-            visible_tokens,
+            visible,
             is_counted,
             outer: Cell::new(null()),
             depth,
@@ -148,7 +149,7 @@ impl<'a> Frame<'a> {
         self.id.set(None);
         let mine = self.token.borrow_mut().take();
         let visible = mine.as_ref().and_then(|mine| {
-            let mut tokens = self.visible_tokens.lock();
+            let mut tokens = self.visible.tokens.lock();
             let index = tokens.iter().rposition(|each| each.is_same(mine));
             index.map(|index| tokens.swap_remove(index))
         });
@@ -168,15 +169,27 @@ impl<'a> Frame<'a> {
         matches!(self.task.get(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
     }
 
+    pub(super) fn clock(&self) -> &Clock {
+        self.clock
+    }
+
+    pub(super) fn home(&self) -> &HomeRef {
+        self.home
+    }
+
+    pub(super) fn visible(&self) -> &Visible {
+        self.visible
+    }
+
     /// The running task's token, made on first use.
-    fn token(&self) -> Token {
+    pub(super) fn token(&self) -> Token {
         if let Some(token) = &*self.token.borrow() {
             return token.clone();
         }
         let token = self.block().map_or_else(Token::new, Header::token);
         self.asked.set(true);
         *self.token.borrow_mut() = Some(token.clone());
-        self.visible_tokens.lock().push(token.clone());
+        self.visible.tokens.lock().push(token.clone());
         // After the section above: a pool that stops looks into the cell after it has raised its state, so either
         // it found the token there or its state is seen here.
         if self.home.upgrade().is_some_and(|home| home.is_stopping()) {

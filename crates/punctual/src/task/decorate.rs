@@ -7,7 +7,6 @@
 use super::contain;
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What the decorators captured for one task, in their order.
 pub(crate) struct Contexts(Vec<Box<dyn Any + Send>>);
@@ -71,20 +70,22 @@ impl Decorators {
 
     /// Runs `body` inside every decorator. The body runs at most once, whatever they do. What a decorator panics with
     /// passes through.
-    pub(crate) fn run(&self, mut contexts: Contexts, body: impl FnOnce()) {
+    pub(crate) fn run(&self, contexts: &mut Contexts, body: impl FnOnce()) {
         let mut body = Some(body);
         let mut once = || {
             if let Some(body) = body.take() {
                 body();
             }
         };
-        let around = catch_unwind(AssertUnwindSafe(|| nest(&self.0, &mut contexts.0, &mut once)));
-        // One by one, and not while unwinding: each may panic on its own.
-        for context in contexts.0 {
+        nest(&self.0, &mut contexts.0, &mut once);
+    }
+}
+
+impl Drop for Contexts {
+    fn drop(&mut self) {
+        // One by one: each may panic on its own.
+        for context in self.0.drain(..) {
             contain(|| drop(context));
-        }
-        if let Err(panic) = around {
-            resume_unwind(panic);
         }
     }
 }

@@ -9,8 +9,9 @@
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Header};
-use super::{Class, TaskInfo};
+use super::{Class, Outcome, TaskInfo};
 use crate::sync::{Arc, Weak};
+use crate::time::Tick;
 use std::any::Any;
 use std::ptr::NonNull;
 
@@ -22,6 +23,8 @@ pub(crate) enum Removal {
     Returned,
     /// Thrown out for another.
     Evicted,
+    /// It waited longer than it was meant to.
+    Expired,
     /// Somebody who waits for it runs it in place.
     Joined,
 }
@@ -35,9 +38,13 @@ pub(crate) trait Home: Any + Send + Sync {
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
-    fn tell_removed(&self, task: &TaskInfo<'_>);
+    fn tell_removed(&self, task: &TaskInfo<'_>, outcome: Outcome<'_>);
     /// All that concerns a removed task is done: a closing pool may end.
     fn removed(&self);
+    /// A task that could have expired is being run: it cannot any more.
+    fn forget_expiry(&self, task: &Header);
+    /// A running task is to be looked at then.
+    fn look_at(&self, when: Tick);
     /// Whether running tasks have been told to stop.
     fn is_stopping(&self) -> bool;
 }

@@ -4,6 +4,7 @@
 //! Not here: when they are called ([`run`](super::run)), and thread hooks ([`worker`](crate::worker)).
 
 use super::decorate::Decorators;
+use super::watch::Limits;
 use super::{Outcome, TaskInfo, contain, discard};
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use std::any::Any;
@@ -19,6 +20,8 @@ pub(crate) struct Hooks {
     pub(crate) after: Option<After>,
     pub(crate) failure: Option<After>,
     pub(crate) decorators: Decorators,
+    /// Of every task that has none of its own.
+    pub(crate) limits: Limits,
     /// Callbacks that panicked.
     pub(crate) panics: AtomicU64,
 }
@@ -26,7 +29,8 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Whether each task must be described to somebody: the worker then takes the longer way round.
     pub(crate) fn watch_tasks(&self) -> bool {
-        self.before.is_some() || self.after.is_some() || !self.decorators.is_empty()
+        let has_hooks = self.before.is_some() || self.after.is_some();
+        has_hooks || !self.decorators.is_empty() || !self.limits.is_none()
     }
 
     pub(crate) fn before(&self, task: &TaskInfo<'_>) {
@@ -68,6 +72,7 @@ impl fmt::Debug for Hooks {
             .field("after", &self.after.is_some())
             .field("failure", &self.failure.is_some())
             .field("decorators", &self.decorators)
+            .field("limits", &self.limits)
             .field("panics", &self.panics.load(Relaxed))
             .finish()
     }

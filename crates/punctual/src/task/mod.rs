@@ -43,6 +43,7 @@ pub(crate) mod run;
 pub(crate) mod side;
 pub(crate) mod state;
 mod token;
+pub(crate) mod watch;
 
 pub use crate::executor::current_executor;
 pub use current::{CurrentTask, current, sleep};
@@ -64,6 +65,13 @@ impl Class {
     pub(crate) const ROOT: Class = Class(0);
     /// Delayed tasks, and those whose time has come.
     pub(crate) const TIMED: Class = Class(1);
+    /// Runs of a schedule: accepted when their time has come, not before.
+    pub(crate) const REPEATED: Class = Class(2);
+
+    /// Whether its tasks wait for a time before they wait for a worker.
+    pub(crate) fn is_timed(self) -> bool {
+        matches!(self, Class::TIMED | Class::REPEATED)
+    }
 }
 
 /// Runs user code whose panic must go no further (a hook, a waker, somebody's `Drop`). Says whether it panicked.

@@ -6,22 +6,23 @@
 
 #![allow(unsafe_code)]
 
-use super::block::{Entry, Origin};
+use super::block::{Entry, Header, Origin};
 use super::home::{Home, HomeRef, Removal};
 use super::state::Claim;
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
 use crate::observe::counters::Counters;
-use crate::sync::Lock;
 use crate::task::hooks::Hooks;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
+use crate::task::watch::Visible;
 use crate::task::{Frame, Host};
-use crate::time::Clock;
+use crate::time::{Clock, Tick};
 use loom::sync::Arc as Counted;
 use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A home that only counts.
@@ -48,7 +49,9 @@ impl Home for Books {
     fn is_told_of_ends(&self) -> bool {
         false
     }
-    fn tell_removed(&self, _: &TaskInfo<'_>) {}
+    fn tell_removed(&self, _: &TaskInfo<'_>, _: Outcome<'_>) {}
+    fn forget_expiry(&self, _: &Header) {}
+    fn look_at(&self, _: Tick) {}
     fn removed(&self) {}
     fn is_stopping(&self) -> bool {
         false
@@ -77,13 +80,13 @@ fn entry<T: Send + 'static>(
 /// What a worker does with an entry it popped.
 fn work(home: &Books, entry: Entry, hooks: Hooks) {
     let clock = Clock::system();
-    let tokens = Lock::new(Vec::new());
+    let visible = Visible::new();
     let counters = Counters::new();
     let host = Host {
         home: &home.me,
         identity: 1,
         aside: &counters,
-        visible_tokens: &tokens,
+        visible: &visible,
     };
     let frame = Frame::of_worker(host, &clock);
     let hooks = Arc::new(hooks);

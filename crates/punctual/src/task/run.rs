@@ -14,6 +14,7 @@ use super::current::Frame;
 use super::hooks::Hooks;
 use super::record::Slot;
 use super::state::{End, Resolved};
+use super::watch::{Limits, Watching};
 use super::{Outcome, discard};
 use crate::observe::counters::Counters;
 use crate::sync::Arc;
@@ -58,10 +59,13 @@ impl Runner<'_> {
     #[inline(always)]
     fn run_closure(&self, slot: &mut Slot) {
         self.frame.begin_closure(slot.type_name());
+        let mut watching = None;
         if self.watched {
             self.hooks.before(&self.frame.info());
+            watching = self.watch(Limits::default());
         }
         let ended = catch_unwind(AssertUnwindSafe(|| slot.run()));
+        drop(watching);
         if let Err(payload) = ended {
             self.closure_panicked(payload);
         } else {
@@ -89,9 +93,8 @@ impl Runner<'_> {
     #[inline]
     fn run_entry(&self, entry: Entry, leave: bool) {
         self.frame.begin_block(entry.pointer());
-        let end = if self.watched {
-            self.hooks.before(&entry.header().info());
-            self.run_decorated(&entry)
+        let end = if self.watched || entry.header().has_side() {
+            self.run_with_care(&entry)
         } else {
             // SAFETY: the slot's task was claimed by the queue for this worker, and this is its one run.
             unsafe { entry.run() }
@@ -104,6 +107,31 @@ impl Runner<'_> {
         self.frame.end();
     }
 
+    /// A task that somebody watches, or that was given more than its closure.
+    #[cold]
+    fn run_with_care(&self, entry: &Entry) -> End {
+        let mut limits = Limits::default();
+        if let Some(side) = entry.header().side() {
+            limits = side.limits;
+            if side.expires_in.is_some()
+                && let Some(home) = self.frame.home().upgrade()
+            {
+                home.forget_expiry(entry.header());
+            }
+        }
+        if self.watched {
+            self.hooks.before(&entry.header().info());
+        }
+        let _watching = self.watch(limits);
+        self.run_decorated(entry)
+    }
+
+    /// Measures the running task's time, if it is limited.
+    fn watch(&self, own: Limits) -> Option<Watching<'_>> {
+        let limits = own.or(self.hooks.limits);
+        (!limits.is_none()).then(|| self.frame.watch(limits))
+    }
+
     /// The body, inside the decorators that were there at its submission.
     #[cold]
     fn run_decorated(&self, entry: &Entry) -> End {
@@ -111,17 +139,18 @@ impl Runner<'_> {
             .header()
             .side()
             .and_then(|side| side.more.lock().contexts.take());
-        let Some(contexts) = contexts else {
+        let Some(mut contexts) = contexts else {
             // SAFETY: as in `run_entry`.
             return unsafe { entry.run() };
         };
         let mut end = None;
         let around = catch_unwind(AssertUnwindSafe(|| {
-            self.hooks.decorators.run(contexts, || {
+            self.hooks.decorators.run(&mut contexts, || {
                 // SAFETY: as in `run_entry`; `Decorators::run` calls this at most once.
                 end = Some(unsafe { entry.run() });
             });
         }));
+        drop(contexts);
         match (end, around) {
             (Some(end), Ok(())) => end,
             (Some(end), Err(payload)) => {

@@ -4,15 +4,17 @@
 //! block lives. A block has no room for these; the first who needs one makes the side record, and the block's link
 //! leads to it instead of to the home (which the side record then remembers).
 
-use super::block::Reference;
+use super::block::{Options, Reference};
 use super::decorate::Contexts;
 use super::home::HomeRef;
 use super::hooks::Hooks;
 use super::token::Token;
+use super::watch::Limits;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, Weak};
-use crate::time::Clock;
+use crate::time::{Clock, Key};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// See the module's header.
 pub(crate) struct Side {
@@ -21,6 +23,9 @@ pub(crate) struct Side {
     pub(crate) name: Option<Cow<'static, str>>,
     /// The pool's clock where that is not the system's: handles wait on it without reaching for the engine.
     pub(crate) clock: Option<Clock>,
+    /// How long it may wait in the queue.
+    pub(crate) expires_in: Option<Duration>,
+    pub(crate) limits: Limits,
     pub(crate) id: u64,
     pub(crate) more: Lock<More>,
 }
@@ -33,30 +38,38 @@ pub(crate) struct More {
     pub(crate) contexts: Option<Contexts>,
     /// What all `TaskRef`s share, while there are any.
     pub(crate) reference: Weak<Reference>,
+    /// Where the end of its patience lies in the timer store.
+    pub(crate) expiry: Expiry,
     /// Who to tell of a panic that the handle's owner never looked at.
     pub(crate) unread: Option<Arc<Hooks>>,
 }
 
 impl Side {
-    pub(super) fn new(
-        home: *const HomeRef,
-        name: Option<Cow<'static, str>>,
-        clock: Option<Clock>,
-        token: Option<Token>,
-        contexts: Option<Contexts>,
-    ) -> Self {
+    pub(super) fn new(home: *const HomeRef, options: Options) -> Self {
         Side {
             home,
-            name,
-            clock,
+            name: options.name,
+            clock: options.clock,
+            expires_in: options.expires_in,
+            limits: options.limits,
             id: next_id(),
             more: Lock::new(More {
-                token,
-                contexts,
+                token: options.token,
+                contexts: options.contexts,
                 ..More::default()
             }),
         }
     }
+}
+
+/// Of a task that may not wait for ever; changes under the timers' lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    #[default]
+    NotYet,
+    Waiting(Key),
+    /// It waits no more, or the time has come.
+    Over,
 }
 
 /// A task's number: made when somebody asks for it, unique in the process.

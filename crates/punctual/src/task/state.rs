@@ -63,6 +63,8 @@ pub(crate) enum End {
     Evicted = 5,
     /// Never accepted, by a policy that says nothing to the submitter.
     Rejected = 6,
+    /// It waited longer than it was meant to.
+    Expired = 7,
 }
 
 /// A reading of the word.
@@ -134,6 +136,7 @@ impl Snapshot {
             4 => Some(End::Returned),
             5 => Some(End::Evicted),
             6 => Some(End::Rejected),
+            7 => Some(End::Expired),
             _ => None,
         }
     }

@@ -17,6 +17,24 @@ pub(crate) fn deadline_after(now: Tick, limit: Duration) -> Option<Tick> {
     now.checked_add(limit)
 }
 
+/// Which of a pool's two clocks something waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Axis {
+    /// The monotonic one: a delay.
+    Ticks,
+    /// The one on the wall: an instant, wherever that clock is put.
+    Wall,
+}
+
+/// An instant as nanoseconds since 1970, so that a timer store can order it. Earlier ones are at its beginning, and
+/// what is beyond the year 2554 is at its end.
+pub(crate) fn on_the_wall(when: SystemTime) -> Tick {
+    match when.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => Tick::try_from(since.as_nanos()).unwrap_or(Tick::MAX),
+        Err(_) => 0,
+    }
+}
+
 /// Where a pool's time comes from: the system's clocks, or one that a test moves by hand.
 ///
 /// ```
@@ -75,6 +93,14 @@ impl Clock {
         match &self.kind {
             Kind::System => system_tick(),
             Kind::Manual(manual) => manual.tick(),
+        }
+    }
+
+    /// The reading of either clock; the wall's as [`on_the_wall`] has it.
+    pub(crate) fn on(&self, axis: Axis) -> Tick {
+        match axis {
+            Axis::Ticks => self.tick(),
+            Axis::Wall => on_the_wall(self.now()),
         }
     }
 

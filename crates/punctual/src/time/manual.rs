@@ -9,16 +9,19 @@
 #![allow(unsafe_code)]
 
 use super::clock::{Clock, Kind, Tick, deadline_after};
-use super::wait::{Place, Wait, Waked};
+use super::wait::{Place, Wait, Waked, spin};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::wait::WordRef;
-use crate::sync::{Arc, Lock, WaitWord, Weak};
+use crate::sync::{Arc, Lock, WaitWord, Weak, is_multi_core};
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long `advance` waits, in real time, for a task that is blocked on something the clock knows nothing of.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it looks on before it sleeps: a woken worker needs about ten microseconds to run a short task.
+const SPIN: Duration = Duration::from_micros(30);
 
 /// The first tick: 0 means "not noted" where arrivals are kept.
 const BIRTH: Tick = 1;
@@ -157,6 +160,10 @@ impl Manual {
             let loud = self.loud_pools();
             if loud.is_empty() {
                 return;
+            }
+            // Mostly a task is about to end, and sleeping costs more than that takes.
+            if is_multi_core() && spin(SPIN, || self.moments.load() != moment) {
+                continue;
             }
             let Some(left) = PATIENCE.checked_sub(begin.elapsed()) else {
                 let running: Vec<String> = loud.iter().flat_map(|pool| pool.running()).collect();

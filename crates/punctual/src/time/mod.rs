@@ -7,17 +7,21 @@ mod clock;
 #[cfg(feature = "cron")]
 mod cron;
 mod manual;
-mod store;
+mod run;
 mod schedule;
+mod store;
 mod wait;
 
 pub use clock::Clock;
 #[cfg(feature = "cron")]
 pub use cron::{CronDialect, Fold, Gap};
 pub use manual::ManualClock;
-pub use schedule::{LastRun, Schedule, ScheduleError};
+pub use run::{Run, RunResult};
+pub use schedule::{LastRun, Missed, OnFailure, Overlap, Schedule, ScheduleError};
 
-pub(crate) use clock::{Tick, deadline_after};
+pub(crate) use clock::{Axis, Tick, deadline_after, on_the_wall};
 pub(crate) use manual::Attached;
+pub(crate) use schedule::Verdict;
+pub(crate) use schedule::cursor::{Cursor, Due, Now};
 pub(crate) use store::{Key, Store};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -3,17 +3,22 @@
 //! In: a period, a delay, an instant, a cron text or a function. Out: the first instant, and the next one after each
 //! run. Pure: nothing here reads a clock or starts anything; whoever runs a schedule brings both.
 
+pub(crate) mod cursor;
 mod error;
+mod policy;
 mod sentence;
 
 #[cfg(feature = "cron")]
 use super::cron::{Cron, CronDialect, Fold, Gap};
+use super::run::Run;
 use crate::sync::Arc;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 pub use error::ScheduleError;
+pub(crate) use policy::Verdict;
+pub use policy::{Missed, OnFailure, Overlap};
 #[cfg(feature = "cron")]
 pub(super) use sentence::date;
 
@@ -39,9 +44,15 @@ pub struct Schedule {
     start: Start,
     times: Option<u64>,
     until: Option<SystemTime>,
-    name: Option<Cow<'static, str>>,
+    pub(crate) jitter: Duration,
+    overlap: Overlap,
+    missed: Missed,
+    pub(crate) on_failure: OnFailure,
+    pub(crate) on_error: Option<Arc<OnError>>,
+    pub(crate) name: Option<Cow<'static, str>>,
 }
 
+type OnError = dyn Fn(&Run, &str) + Send + Sync;
 type Trigger = dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync;
 
 #[derive(Clone)]
@@ -105,6 +116,11 @@ impl Schedule {
             start: Start::Now,
             times: None,
             until: None,
+            jitter: Duration::ZERO,
+            overlap: Overlap::default(),
+            missed: Missed::default(),
+            on_failure: OnFailure::default(),
+            on_error: None,
             name: None,
         }
     }
@@ -263,6 +279,41 @@ impl Schedule {
         }
     }
 
+    /// Each run up to so much later, at random, so that many schedules do not all begin at once. The plan itself is not
+    /// moved.
+    #[must_use]
+    pub fn jitter(self, most: Duration) -> Self {
+        Schedule { jitter: most, ..self }
+    }
+
+    /// What becomes of ticks that come due while a run is in progress.
+    #[must_use]
+    pub fn overlap(self, overlap: Overlap) -> Self {
+        Schedule { overlap, ..self }
+    }
+
+    /// What becomes of ticks that came due and could not start.
+    #[must_use]
+    pub fn missed(self, missed: Missed) -> Self {
+        Schedule { missed, ..self }
+    }
+
+    /// What becomes of it when a run fails.
+    #[must_use]
+    pub fn on_failure(self, on_failure: OnFailure) -> Self {
+        Schedule { on_failure, ..self }
+    }
+
+    /// Told of each failed run, with the text of its panic or error. It observes; what follows is
+    /// [`on_failure`](Schedule::on_failure)'s to decide.
+    #[must_use]
+    pub fn on_error(self, f: impl Fn(&Run, &str) + Send + Sync + 'static) -> Self {
+        Schedule {
+            on_error: Some(Arc::new(f)),
+            ..self
+        }
+    }
+
     /// The name under which its runs appear.
     #[must_use]
     pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
@@ -289,7 +340,7 @@ impl Schedule {
     }
 
     /// What a value cannot refuse while it is being put together.
-    fn check(&self) -> Result<(), ScheduleError> {
+    pub(crate) fn check(&self) -> Result<(), ScheduleError> {
         match self.kind {
             Kind::Every(Duration::ZERO) => Err(ScheduleError::new(
                 "every",
@@ -297,8 +348,25 @@ impl Schedule {
                 "a fixed rate needs a period",
                 "set a period above zero, or use with_delay to run again at once",
             )),
+            _ if self.on_failure == OnFailure::StopAfter(0) => Err(ScheduleError::new(
+                "on_failure",
+                "StopAfter(0)",
+                "a schedule cannot end before its first failure",
+                "use StopAfter(1), which is Stop",
+            )),
             _ => Ok(()),
         }
+    }
+
+    /// With that name, unless it has one.
+    pub(crate) fn or_named(mut self, name: Option<&Cow<'static, str>>) -> Self {
+        self.name = self.name.or_else(|| name.cloned());
+        self
+    }
+
+    /// How many runs it has.
+    pub(crate) fn most(&self) -> Option<u64> {
+        self.times
     }
 
     /// When the first run is due if the schedule begins `now`.

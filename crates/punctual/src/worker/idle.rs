@@ -59,13 +59,13 @@ impl Bed {
 
     /// Release pairs with the acquire of the sleeper's look. What the sleeper does next, a pop, is ordered by the
     /// queue's own locks, so no model needs it.
-    fn call(&self) {
+    pub(crate) fn call(&self) {
         self.word.0.fetch_or(Self::CALLED, Release);
         self.word.wake_all();
     }
 
     /// Forgets a call that was answered.
-    fn make(&self) {
+    pub(crate) fn make(&self) {
         self.word.0.fetch_and(!Self::CALLED, Acquire);
     }
 }

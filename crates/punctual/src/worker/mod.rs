@@ -42,7 +42,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         home: &engine.home,
         identity: engine.identity(),
         aside: &post.aside,
-        visible_tokens: &post.tokens,
+        visible: &post.visible,
     };
     let frame = Frame::of_worker(host, &engine.clock);
     frame.enter(|| {
@@ -59,7 +59,8 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             engine,
             shared: engine,
             post,
-            spins: is_multi_core(),
+            // On a manual clock whoever advances it waits for the worker to lie down.
+            spins: is_multi_core() && !engine.clock.is_manual(),
             since_rest: 0,
             next_timed: 0,
             idle_since: None,
@@ -159,6 +160,7 @@ impl Worker<'_> {
         }
         if self.engine.attention.has(Attention::CLOCK) {
             self.engine.look_at_the_clock();
+            self.shared.keep_the_clock();
         }
         // Before the surplus: what is due is not left to whoever stays.
         if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
@@ -214,11 +216,14 @@ impl Worker<'_> {
     fn stop_searching(&self, searching: Option<idle::Searching>) {
         if let Some(searching) = searching
             && self.engine.idle.found(searching)
-            && (!self.engine.room.is_empty()
-                || self.engine.timers.needs_leader()
-                || self.engine.timers.has_due())
         {
-            self.engine.idle.notify();
+            let is_unled = self.engine.needs_leader();
+            if is_unled || !self.engine.room.is_empty() || self.engine.timers.has_due() {
+                self.engine.idle.notify();
+            }
+            if is_unled {
+                self.shared.keep_the_clock();
+            }
         }
     }
 

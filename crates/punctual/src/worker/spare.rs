@@ -57,7 +57,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     }
     // Counted before it runs: what has ended is part of what was taken.
     engine.remove_queued(Removal::Joined);
-    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible_tokens, true);
+    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
@@ -188,7 +188,7 @@ impl Engine {
     pub(crate) fn run_as_guest(&self, slot: &mut Slot) {
         let counters = crate::observe::counters::Counters::new();
         here(|here| {
-            let frame = Frame::nested(here, &self.home, &self.clock, &self.guest_tokens, false);
+            let frame = Frame::nested(here, &self.home, &self.clock, &self.guests, false);
             let runner = Runner {
                 frame: &frame,
                 hooks: &self.hooks,

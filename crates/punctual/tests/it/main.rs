@@ -29,6 +29,8 @@ mod observing;
 mod queueing;
 /// A full pool: policies and the line before it: `REJ-..`.
 mod rejecting;
+/// Schedules that run: `STPE-..`, `SPR-..`.
+mod repeating;
 /// Closures that borrow.
 mod scoping;
 /// What several modules need.

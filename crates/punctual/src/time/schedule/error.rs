@@ -1,5 +1,6 @@
 //! [`ScheduleError`]: why a schedule cannot be, and where in its text.
 
+use crate::ConfigError;
 use std::fmt;
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ struct Place {
 
 impl ScheduleError {
     #[cold]
-    pub(in crate::time) fn new(
+    pub(crate) fn new(
         field: &'static str,
         value: impl fmt::Display,
         limit: impl Into<String>,
@@ -123,3 +124,16 @@ impl fmt::Debug for ScheduleError {
 }
 
 impl std::error::Error for ScheduleError {}
+
+impl From<ScheduleError> for ConfigError {
+    fn from(error: ScheduleError) -> Self {
+        let Fault {
+            field,
+            value,
+            limit,
+            fix,
+            ..
+        } = *error.0;
+        ConfigError::new(field, value, limit, fix)
+    }
+}

@@ -17,6 +17,7 @@ const ENDED: CloseReport = CloseReport {
     terminated: true,
     still_running: 0,
     cancelled_delayed: 0,
+    cancelled_repeating: 0,
     dropped: 0,
 };
 

@@ -1,0 +1,123 @@
+//! [`TaskBuilder`]: a task with options, before it is submitted.
+
+use super::Executor;
+use crate::Rejected;
+use crate::handle::TaskHandle;
+use crate::pool::reject::Patience;
+use crate::task::Token;
+use crate::task::block::Options;
+use std::borrow::Cow;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// A task before it is submitted: `executor.task(f).name("..").submit()`.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let task = pool.task(|| 2 + 2).name("sum").submit()?;
+/// assert_eq!(task.task_ref().name(), Some("sum"));
+/// assert_eq!(task.join()?, 4);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[must_use = "a task does nothing until it is submitted"]
+pub struct TaskBuilder<'a, F> {
+    to: &'a Executor,
+    f: F,
+    options: Options,
+}
+
+impl<'a, F> TaskBuilder<'a, F> {
+    pub(super) fn new(to: &'a Executor, f: F) -> Self {
+        TaskBuilder {
+            to,
+            f,
+            options: Options::default(),
+        }
+    }
+
+    /// What hooks, statistics and errors call it.
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.options.name = Some(name.into());
+        self
+    }
+
+    /// Asks the task to stop when this token fires: its own token is a child of it.
+    pub fn token(mut self, token: &Token) -> Self {
+        self.options.token = Some(token.child());
+        self
+    }
+
+    /// It waits in the queue no longer than this: then it expires, at that time and not when a worker gets there. Its
+    /// handle says [`is_expired`](crate::JoinError::is_expired). Of a delayed task the time counts from when it is due.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool, task};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("p").core_threads(1).clock(&clock).build()?;
+    /// let busy = pool.submit(|| task::sleep(Duration::from_secs(60)))?;
+    /// let quote = pool.task(|| "price").expires_in(Duration::from_secs(5)).submit()?;
+    /// clock.advance(Duration::from_secs(5));
+    /// assert!(quote.join().unwrap_err().is_expired());
+    /// # drop(busy);
+    /// # drop(pool.stop());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn expires_in(mut self, patience: Duration) -> Self {
+        self.options.expires_in = Some(patience);
+        self
+    }
+
+    /// When it has run for so long its token fires. The handle still gets what it returns. Instead of the pool's
+    /// [`time_limit`](crate::PoolBuilder::time_limit).
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.options.limits.time_limit = Some(limit);
+        self
+    }
+
+    /// When it has run for so long the pool's [`on_slow`](crate::PoolBuilder::on_slow) is told, while it still runs.
+    /// Instead of the pool's own limit.
+    pub fn slow_after(mut self, limit: Duration) -> Self {
+        self.options.limits.slow_after = Some(limit);
+        self
+    }
+}
+
+impl<F, T> TaskBuilder<'_, F>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    /// As [`Executor::submit`].
+    pub fn submit(self) -> Result<TaskHandle<T>, Rejected<F>> {
+        self.to.submit_with(self.options, Patience::Policy, self.f)
+    }
+
+    /// As [`Executor::after`].
+    pub fn after(self, delay: Duration) -> Result<TaskHandle<T>, Rejected<F>> {
+        self.to.after_with(self.options, delay, self.f)
+    }
+
+    /// As [`Executor::at`].
+    pub fn at(self, when: SystemTime) -> Result<TaskHandle<T>, Rejected<F>> {
+        self.to.at_with(self.options, when, self.f)
+    }
+
+    /// As [`Executor::execute`]; what it returns is dropped.
+    pub fn execute(self) -> Result<(), Rejected<F>> {
+        if self.options.expires_in.is_some() {
+            // An expiry needs to find the task again.
+            return self.submit().map(drop);
+        }
+        self.to.execute_with(self.options, self.f)
+    }
+}
+
+impl<F> fmt::Debug for TaskBuilder<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBuilder")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

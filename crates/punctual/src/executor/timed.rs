@@ -1,0 +1,212 @@
+//! The verbs that have a time: `after`, `at`, `schedule`.
+//!
+//! In: a closure and when. Out: a handle, or the closure back. They wait outside the queue, in the pool's own timers.
+
+#![allow(unsafe_code)]
+
+use super::Executor;
+use crate::handle::TaskHandle;
+use crate::pool::State;
+use crate::pool::repeating::{Alone, Body, Repeating, ScheduleHandle};
+use crate::sync::Arc;
+use crate::task::Class;
+use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
+use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
+use crate::{ConfigError, Reason, Rejected};
+use std::time::{Duration, SystemTime};
+
+impl Executor {
+    /// Runs `f` when `delay` has passed on the pool's clock, never before; the handle gives its result. It waits outside
+    /// the queue and cannot be refused there once it was accepted. A delay beyond the clock's horizon never passes.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("reminders").clock(&clock).build()?;
+    /// let tea = pool.after(Duration::from_secs(180), || "ready")?;
+    /// clock.advance(Duration::from_secs(179));
+    /// assert!(!tea.is_finished());
+    /// clock.advance(Duration::from_secs(1));
+    /// assert_eq!(tea.join()?, "ready");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn after<F, T>(&self, delay: Duration, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.after_with(Options::default(), delay, f)
+    }
+
+    /// Runs `f` when the pool's wall clock shows `when`, never before; one that has passed means at once. It follows that
+    /// clock: if it is put forward or back meanwhile, that is noticed within 30 seconds.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool};
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// let clock = Clock::manual_at(SystemTime::UNIX_EPOCH);
+    /// let pool = Pool::builder("reminders").clock(&clock).build()?;
+    /// let day = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400);
+    /// let newspaper = pool.at(day, || "here")?;
+    /// clock.jump_wall(day); // somebody puts the clock
+    /// clock.advance(Duration::from_secs(30));
+    /// assert_eq!(newspaper.join()?, "here");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn at<F, T>(&self, when: SystemTime, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.at_with(Options::default(), when, f)
+    }
+
+    pub(super) fn after_with<F, T>(
+        &self,
+        options: Options,
+        delay: Duration,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let when = deadline_after(self.engine.clock.tick(), delay).unwrap_or(Tick::MAX);
+        self.keep(options, (Axis::Ticks, when), Delay::until(when), f)
+    }
+
+    pub(super) fn at_with<F, T>(
+        &self,
+        options: Options,
+        when: SystemTime,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let when = on_the_wall(when);
+        self.keep(options, (Axis::Wall, when), Appointment::at(when), f)
+    }
+
+    fn keep<K: Timer, F, T>(
+        &self,
+        options: Options,
+        (axis, when): (Axis, Tick),
+        timer: K,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let options = match self.prepare(options) {
+            Ok(options) => options,
+            Err(reason) => return Err(Rejected::new(f, reason)),
+        };
+        let engine = &self.engine;
+        let entry = Entry::delayed(engine.origin(Class::TIMED), Some(options), timer, f);
+        let block = entry.pointer();
+        match engine.admit_delayed(axis, when, entry) {
+            // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
+            Ok(()) => Ok(unsafe { TaskHandle::new(block, false) }),
+            Err((entry, reason)) => {
+                engine.count_refused(&reason, 1);
+                // SAFETY: it left the store, nobody else has seen it, and the types are those it was made with.
+                Err(Rejected::new(unsafe { entry.unmake::<K, F, T>() }, reason))
+            }
+        }
+    }
+
+    /// Runs `f` whenever the schedule says, one run at a time, until it ends or is cancelled. A run that panics or returns
+    /// `Err` is counted and told, and the next one comes all the same unless the schedule says otherwise
+    /// ([`Schedule::on_failure`]).
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool, Schedule};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("cache").clock(&clock).build()?;
+    /// let mut flushed = 0;
+    /// let flush = pool.schedule(Schedule::every(Duration::from_secs(5)).named("flush"), move |_run| {
+    ///     flushed += 1;
+    ///     if flushed == 2 { Err("disk full") } else { Ok(()) }
+    /// })?;
+    /// clock.advance(Duration::from_secs(15)); // at 0 s, 5 s, 10 s, 15 s
+    /// let stats = flush.stats();
+    /// assert_eq!((stats.runs, stats.failures), (4, 1));
+    /// assert_eq!(stats.last_error.as_deref(), Some("disk full"));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn schedule<F, R>(&self, when: Schedule, mut f: F) -> Result<ScheduleHandle, Rejected<F>>
+    where
+        F: FnMut(&Run) -> R + Send + 'static,
+        R: RunResult,
+    {
+        if let Err(reason) = self.check_schedule(&when) {
+            return Err(Rejected::new(f, reason));
+        }
+        let decorators = &self.engine.hooks.decorators;
+        let contexts = (!decorators.is_empty()).then(|| decorators.capture());
+        let body = Body::Alone(Some(Box::new(Alone {
+            run: Box::new(move |run| f(run).failure()),
+            contexts,
+        })));
+        Ok(self.start(when, 1, body))
+    }
+
+    /// As [`Executor::schedule`], but up to `n` runs may be in progress at once: a tick that comes due while fewer are
+    /// starts another.
+    pub fn schedule_overlapping<F, R>(
+        &self,
+        when: Schedule,
+        n: usize,
+        f: F,
+    ) -> Result<ScheduleHandle, Rejected<F>>
+    where
+        F: Fn(&Run) -> R + Send + Sync + 'static,
+        R: RunResult,
+    {
+        if n == 0 {
+            let error = ConfigError::new(
+                "schedule_overlapping",
+                0,
+                "a schedule needs at least one run at a time",
+                "give 1 or more",
+            );
+            self.engine.count_refused(&Reason::Invalid(error.clone()), 1);
+            return Err(Rejected::new(f, Reason::Invalid(error)));
+        }
+        if let Err(reason) = self.check_schedule(&when) {
+            return Err(Rejected::new(f, reason));
+        }
+        let body = Body::Shared(Arc::new(move |run: &Run| f(run).failure()));
+        Ok(self.start(when, n, body))
+    }
+
+    /// Whether a schedule can be put on this pool now.
+    fn check_schedule(&self, when: &Schedule) -> Result<(), Reason> {
+        let engine = &self.engine;
+        let checked = if engine.is_forked() {
+            Err(Reason::Forked)
+        } else if let Err(error) = when.check() {
+            Err(Reason::Invalid(error.into()))
+        } else if engine.state() >= State::Shutdown {
+            Err(Reason::ShutDown)
+        } else {
+            engine.ensure_worker()
+        };
+        checked.inspect_err(|reason| engine.count_refused(reason, 1))
+    }
+
+    fn start(&self, when: Schedule, at_once: usize, body: Body) -> ScheduleHandle {
+        let handle = Repeating::start(&self.engine, when, at_once, body);
+        // Idle workers may have left since they were counted on; the next submission tries again if this fails.
+        let _ = self.engine.ensure_worker();
+        handle
+    }
+}

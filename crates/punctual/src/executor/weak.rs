@@ -1,0 +1,39 @@
+//! [`WeakExecutor`]: a reference that does not keep a pool open.
+
+use super::Executor;
+use crate::pool::owner::Owner;
+use crate::sync::Weak;
+use std::fmt;
+
+/// A reference to an executor that does not keep its pool open.
+///
+/// ```
+/// let pool = punctual::Pool::fixed(1)?;
+/// let weak = pool.downgrade();
+/// assert!(weak.upgrade().is_some());
+/// drop(pool); // the last owner: the pool closes
+/// assert!(weak.upgrade().is_none());
+/// # Ok::<(), punctual::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakExecutor {
+    pub(super) owner: Weak<Owner>,
+}
+
+impl WeakExecutor {
+    /// The executor, if its pool still has an owner.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Executor> {
+        self.owner.upgrade().map(Executor::of)
+    }
+}
+
+impl fmt::Debug for WeakExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.owner.strong_count() > 0 {
+            "WeakExecutor(open)"
+        } else {
+            "WeakExecutor(gone)"
+        })
+    }
+}

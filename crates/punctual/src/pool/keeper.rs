@@ -1,0 +1,137 @@
+//! The keeper: a spare thread that watches the clock while every worker is at work.
+//!
+//! In: something that must happen in time ([`watch`](super::watch)) and nobody free to see to it. Out: it happens. The
+//! keeper leads like a sleeping worker does, moves due tasks to the due room, runs expiries, limits and their hooks, and
+//! never a task. It is one of the pool's spare threads; with none left (or with `spare_threads(0)`) such things wait until
+//! a worker looks at the clock between two tasks. It goes home when it was not needed for the keep-alive time.
+//!
+//! Which race this prevents: the last free worker takes a task just when a limit is set. Whoever sets a limit looks for
+//! somebody free after it has written the timer, a worker that takes a task looks for limits after it has stopped being
+//! free; both start, or call, the keeper, and its bed keeps a call that comes before it sleeps.
+
+use super::engine::Engine;
+use super::state::State;
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::time::{Place, Wait, Waked, deadline_after};
+use crate::worker::idle::Bed;
+
+impl Engine {
+    /// Makes sure that somebody watches the clock, if something must not wait.
+    pub(crate) fn keep_the_clock(self: &Arc<Self>) {
+        if !self.timers.is_watched() && self.config.on_late.is_none() {
+            return;
+        }
+        let call = {
+            let mut book = self.timers.book.lock();
+            if book.leader.is_some() || !book.must_be_kept(self) || self.idle.read().idle() > 0 {
+                return;
+            }
+            match &book.watch.keeper {
+                Some(bed) => Some(bed.clone()),
+                None => {
+                    book.watch.keeper = Some(Arc::new(Bed::new()));
+                    None
+                }
+            }
+        };
+        if let Some(bed) = call {
+            bed.call();
+            return;
+        }
+        // A worker is better, if there may be another.
+        self.staff_up(false);
+        if self.idle.read().idle() > 0 || !self.start_keeper() {
+            self.timers.book.lock().watch.keeper = None;
+        }
+    }
+
+    fn start_keeper(self: &Arc<Self>) -> bool {
+        if !self.room.producers().gate.take_keeper() {
+            return false;
+        }
+        let Some(bed) = self.timers.book.lock().watch.keeper.clone() else {
+            return false;
+        };
+        self.timers.keepers.fetch_add(1, AcqRel);
+        let number = self.next_worker_number();
+        let engine = self.clone();
+        let body = move || {
+            engine.keep(&bed);
+            engine.keeper_leaves(number);
+        };
+        let name = format!("{}-clock", self.config.thread_name);
+        match crate::sync::start_thread(name, self.config.stack_size, body) {
+            Ok(thread) => {
+                self.keep_thread(number, thread);
+                true
+            }
+            Err(_) => {
+                self.timers.keepers.fetch_sub(1, AcqRel);
+                self.room.producers().gate.give_keeper_back();
+                false
+            }
+        }
+    }
+
+    fn keep(&self, bed: &Arc<Bed>) {
+        let mut idle_since = None;
+        loop {
+            bed.make();
+            let (until, leads) = {
+                let mut book = self.timers.book.lock();
+                let is_needed = book.leader.is_none() && book.must_be_kept(self);
+                let since = *idle_since.get_or_insert_with(|| self.clock.tick());
+                let end = deadline_after(since, self.config.keep_alive);
+                let is_over = end.is_some_and(|end| end <= self.clock.tick());
+                if self.state() == State::Terminated || (!is_needed && is_over) {
+                    book.watch.keeper = None;
+                    return;
+                }
+                let led = if is_needed {
+                    self.lead_with(book, bed, true)
+                } else {
+                    None
+                };
+                (led.or(end), led.is_some())
+            };
+            let wait = Wait {
+                word: &bed.word,
+                mask: Bed::CALLED,
+                expected: 0,
+                interrupt: None,
+                deadline: until,
+            };
+            let waked = self.clock.wait(&wait, Place::Parked(self.identity()));
+            if leads {
+                idle_since = None;
+                self.resign();
+                if waked == Waked::TimedOut {
+                    self.fire();
+                }
+            }
+        }
+    }
+
+    fn keeper_leaves(&self, number: usize) {
+        self.room.producers().gate.give_keeper_back();
+        self.timers.keepers.fetch_sub(1, AcqRel);
+        if self.state() != State::Terminated {
+            self.dismiss_thread(number);
+        }
+        self.clock.hint();
+    }
+
+    /// The pool has ended: the keeper goes home.
+    pub(super) fn release_keeper(&self) {
+        let bed = self.timers.book.lock().watch.keeper.clone();
+        if let Some(bed) = bed {
+            bed.call();
+        }
+    }
+
+    /// Whether a keeper is alive.
+    pub(super) fn keepers(&self) -> usize {
+        self.timers.keepers.load(Acquire)
+    }
+}

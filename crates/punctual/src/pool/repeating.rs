@@ -1,0 +1,468 @@
+//! Running a schedule: one task per run, armed one at a time.
+//!
+//! In: a [`Schedule`] and a body. Out: runs at its ticks, and a [`ScheduleHandle`]. A schedule is no task: each of its
+//! runs is, a delayed task like any other, put into the timer store when the one before has ended (or, where runs may
+//! overlap, has begun). So there is never more than one run waiting, none overlaps itself by accident, and cancelling,
+//! hooks, names, statistics and the manual clock need nothing of their own. What is due when is the
+//! [`Cursor`]'s to say; this file keeps it, the counts and the body together, and acts.
+//!
+//! User code (body, trigger, error handler, decorator, and the drop of each) runs without any lock. A trigger that is
+//! asked while somebody changes the schedule loses: the answer is thrown away if the version has changed.
+//!
+//! Lock order: a schedule's progress, then the timers' book.
+
+mod handle;
+mod progress;
+
+use super::engine::Engine;
+use crate::sync::atomic::Ordering::AcqRel;
+use crate::sync::unmodelled::Relaxed;
+use crate::sync::{Arc, Lock, WaitWord, Weak};
+use crate::task::block::Options;
+use crate::task::decorate::Contexts;
+use crate::task::{Token, contain, here, panic_text};
+use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Verdict};
+use progress::{Phase, Progress, Waiting};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+pub use handle::{RunOutcome, ScheduleHandle, ScheduleStats};
+
+/// A schedule that runs, or has ended.
+pub(crate) struct Repeating {
+    engine: Weak<Engine>,
+    /// The process generation, see [`pool::fork`](super::fork).
+    fork: u16,
+    number: u64,
+    /// How many runs may be in progress at once.
+    at_once: usize,
+    body: Lock<Body>,
+    progress: Lock<Progress>,
+    /// See [`Repeating::OVER`].
+    word: WaitWord,
+}
+
+/// The text of a failure, if it was one.
+type Failure = Option<String>;
+
+/// What a run does.
+pub(crate) enum Body {
+    /// Runs one at a time: taken out while it runs. The decorators' contexts are those of whoever made the schedule.
+    Alone(Option<Box<Alone>>),
+    /// Runs beside itself.
+    Shared(Arc<dyn Fn(&Run) -> Failure + Send + Sync>),
+    Gone,
+}
+
+/// See [`Body::Alone`].
+pub(crate) struct Alone {
+    pub(crate) run: Box<dyn FnMut(&Run) -> Failure + Send>,
+    pub(crate) contexts: Option<Contexts>,
+}
+
+/// A run to come: the closure of its task. Dropped unrun (cancelled by whoever found it in the queue, or declined by a
+/// decorator) it leaves the schedule alive.
+struct Firing {
+    of: Option<Arc<Repeating>>,
+    number: u64,
+    what: What,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// The next tick, moved by its jitter.
+    Tick { jitter: Duration },
+    /// Somebody asked for it.
+    Extra,
+}
+
+impl Drop for Firing {
+    fn drop(&mut self) {
+        if let Some(of) = self.of.take() {
+            of.went_unrun(self.number, self.what);
+        }
+    }
+}
+
+impl Repeating {
+    /// The bit of the word that says that no run will follow and none is in progress.
+    const OVER: u32 = 1;
+
+    /// Puts a schedule on a pool that has a worker.
+    pub(crate) fn start(
+        engine: &Arc<Engine>,
+        schedule: Schedule,
+        at_once: usize,
+        body: Body,
+    ) -> ScheduleHandle {
+        let cursor = Cursor::new(&schedule, &now(engine));
+        let repeating = Arc::new(Repeating {
+            engine: Arc::downgrade(engine),
+            fork: engine.generation,
+            number: engine.next_schedule(),
+            at_once,
+            body: Lock::new(body),
+            progress: Lock::new(Progress::new(schedule, cursor)),
+            word: WaitWord::new(0),
+        });
+        // Before it is armed: a pool that ends from here on finds it, or refuses its first run.
+        engine
+            .schedules
+            .lock()
+            .insert(repeating.number, repeating.clone());
+        repeating.arm_next();
+        ScheduleHandle::of(repeating)
+    }
+
+    /// Gives the next run its time, if there is to be one and none waits; ends the schedule if none will follow.
+    fn arm_next(self: &Arc<Self>) {
+        let is_over = {
+            let mut progress = self.progress.lock();
+            let may_run = progress.phase == Phase::Going || progress.is_asked_for;
+            if may_run && progress.waiting.is_none() && progress.running.len() < self.at_once {
+                self.arm(&mut progress);
+            }
+            progress.is_over()
+        };
+        if is_over {
+            self.end(false);
+        }
+    }
+
+    fn arm(self: &Arc<Self>, progress: &mut Progress) {
+        let Some(engine) = self.engine.upgrade() else {
+            progress.phase = Phase::Ended;
+            return;
+        };
+        if progress.phase == Phase::Ended {
+            return;
+        }
+        let (what, due) = if progress.is_asked_for {
+            let at = engine.clock.tick();
+            (
+                What::Extra,
+                Due {
+                    axis: Axis::Ticks,
+                    at,
+                },
+            )
+        } else {
+            let Some(due) = progress.cursor.next().filter(|_| progress.has_runs_left()) else {
+                // Of some schedules the next tick is known when the run in progress has ended.
+                if progress.running.is_empty() {
+                    progress.phase = Phase::Ended;
+                }
+                return;
+            };
+            let jitter = progress.draw_jitter();
+            let at = due.at.saturating_add(jitter.as_nanos() as u64);
+            (What::Tick { jitter }, Due { at, ..due })
+        };
+        let number = progress.next_number();
+        let firing = Firing {
+            of: Some(self.clone()),
+            number,
+            what,
+        };
+        let options = Options {
+            name: progress.schedule.name.clone(),
+            clock: engine.clock.is_manual().then(|| engine.clock.clone()),
+            ..Options::default()
+        };
+        match engine.keep_run(due, options, move || firing.run()) {
+            Ok(handle) => {
+                progress.is_asked_for = false;
+                progress.waiting = Some(Waiting { number, handle });
+            }
+            Err(refused) => {
+                // The pool is closed to it.
+                progress.phase = Phase::Ended;
+                progress.refused = Some(Box::new(refused));
+            }
+        }
+    }
+
+    /// One run beside the plan. False: the schedule has ended.
+    fn run_now(self: &Arc<Self>) -> bool {
+        let replaced = {
+            let mut progress = self.progress.lock();
+            if progress.phase == Phase::Ended {
+                return false;
+            }
+            if progress.waiting.as_ref().is_some_and(Waiting::is_due) {
+                // It is about to run anyway.
+                return true;
+            }
+            progress.is_asked_for = true;
+            progress.waiting.take()
+        };
+        if let Some(waiting) = replaced {
+            waiting.handle.cancel();
+        }
+        self.arm_next();
+        self.progress.lock().phase != Phase::Ended
+    }
+
+    /// A run was thrown away by somebody: the schedule goes on with the next.
+    fn went_unrun(self: Arc<Self>, number: u64, what: What) {
+        let Some(engine) = self.engine.upgrade() else {
+            return;
+        };
+        {
+            let mut progress = self.progress.lock();
+            if progress.phase == Phase::Ended || progress.take_waiting(number).is_none() {
+                return;
+            }
+            if let What::Tick { jitter } = what {
+                let schedule = progress.schedule.clone();
+                let now = now(&engine);
+                progress.cursor.begin(&schedule, &now, jitter);
+                progress.cursor.go_on(&schedule, &now);
+            }
+        }
+        self.arm_next();
+    }
+
+    /// Ends it: nothing will follow. With `tells`, runs in progress are asked to stop. Says whether it did, and whether a
+    /// run is still in progress.
+    fn end(self: &Arc<Self>, tells: bool) -> Option<bool> {
+        let mine = current_token();
+        let (is_first, waiting, refused, tokens, is_running) = {
+            let mut progress = self.progress.lock();
+            let is_first = progress.phase != Phase::Ended;
+            progress.phase = Phase::Ended;
+            let is_other = |each: &&Token| !mine.as_ref().is_some_and(|mine| each.is_same(mine));
+            let tokens: Vec<_> = progress.running.iter().filter(is_other).cloned().collect();
+            let is_running = !progress.running.is_empty();
+            let (waiting, refused) = (progress.waiting.take(), progress.refused.take());
+            (is_first, waiting, refused, tokens, is_running)
+        };
+        if let Some(waiting) = waiting {
+            waiting.handle.cancel();
+        }
+        contain(|| drop(refused));
+        if tells {
+            for token in &tokens {
+                token.cancel();
+            }
+        }
+        if !is_running {
+            self.is_over();
+        }
+        is_first.then_some(!tokens.is_empty())
+    }
+
+    /// The last run has ended, or there was none.
+    fn is_over(&self) {
+        let body = std::mem::replace(&mut *self.body.lock(), Body::Gone);
+        // What a body holds may hold a pool, or panic: outside the lock.
+        contain(|| drop(body));
+        if let Some(engine) = self.engine.upgrade() {
+            engine.schedules.lock().remove(&self.number);
+        }
+        self.word.0.fetch_or(Self::OVER, AcqRel);
+        self.word.wake_all();
+    }
+}
+
+impl Firing {
+    fn run(mut self) {
+        if let Some(of) = self.of.take() {
+            of.run(self.number, self.what);
+        }
+    }
+}
+
+/// How a run went.
+enum Ran {
+    Well,
+    Failed(String),
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl Repeating {
+    /// On a worker, as the body of a task.
+    fn run(self: Arc<Self>, number: u64, what: What) {
+        let Some(engine) = self.engine.upgrade() else {
+            return;
+        };
+        let Some(run) = self.begin(&engine, number, what) else {
+            self.arm_next();
+            return;
+        };
+        let ran = self.run_body(&engine, &run);
+        let failure = match &ran {
+            Ran::Well => None,
+            Ran::Failed(text) => Some(text.clone()),
+            Ran::Panicked(payload) => Some(panic_text(&**payload).to_owned()),
+        };
+        let schedule = self.progress.lock().schedule.clone();
+        if let (Some(text), Some(on_error)) = (&failure, &schedule.on_error) {
+            engine.hooks.call(|| on_error(&run, text));
+        }
+        self.ended(&engine, &run, what, failure);
+        match ran {
+            Ran::Well => {}
+            // For the pool it is a task that panicked: counted, told to its hooks.
+            Ran::Failed(text) => resume_unwind(Box::new(text)),
+            Ran::Panicked(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Notes that a run begins; `None` if it does not.
+    fn begin(self: &Arc<Self>, engine: &Engine, number: u64, what: What) -> Option<Run> {
+        let token = current_token()?;
+        let now = now(engine);
+        let mut progress = self.progress.lock();
+        // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
+        drop(progress.take_waiting(number)?);
+        if progress.phase == Phase::Ended {
+            return None;
+        }
+        let missed_before = progress.counts.missed;
+        let run = progress.begin(&now, what, token);
+        engine
+            .observed
+            .missed
+            .fetch_add(progress.counts.missed - missed_before, Relaxed);
+        if run.is_some() && progress.running.len() < self.at_once && progress.phase == Phase::Going {
+            let schedule = progress.schedule.clone();
+            progress.cursor.go_on(&schedule, &now);
+            self.arm(&mut progress);
+        }
+        run
+    }
+
+    fn run_body(&self, engine: &Engine, run: &Run) -> Ran {
+        let taken = match &mut *self.body.lock() {
+            Body::Alone(alone) => alone.take().map(Err),
+            Body::Shared(shared) => Some(Ok(shared.clone())),
+            Body::Gone => None,
+        };
+        match taken {
+            None => Ran::Well,
+            Some(Ok(shared)) => {
+                let decorators = &engine.hooks.decorators;
+                let mut contexts = (!decorators.is_empty()).then(|| decorators.capture());
+                decorated(engine, contexts.as_mut(), || shared(run))
+            }
+            Some(Err(mut alone)) => {
+                let ran = decorated(engine, alone.contexts.as_mut(), || (alone.run)(run));
+                let mut body = self.body.lock();
+                if let Body::Alone(place) = &mut *body {
+                    *place = Some(alone);
+                } else {
+                    // Ended meanwhile.
+                    drop(body);
+                    contain(|| drop(alone));
+                }
+                ran
+            }
+        }
+    }
+
+    /// Notes that a run has ended, and arms the next.
+    fn ended(self: &Arc<Self>, engine: &Engine, run: &Run, what: What, failure: Option<String>) {
+        let now = now(engine);
+        let (schedule, last, version, verdict) = {
+            let mut progress = self.progress.lock();
+            let verdict = progress.note_end(run, &now, failure);
+            (
+                progress.schedule.clone(),
+                progress.last,
+                progress.version,
+                verdict,
+            )
+        };
+        // A trigger is user code, and a calendar may be long: without the lock, on a copy.
+        let mut cursor = self.progress.lock().cursor.clone();
+        let jitter = match what {
+            What::Tick { jitter } => jitter,
+            What::Extra => Duration::ZERO,
+        };
+        let pause = match verdict {
+            Verdict::Pause(pause) => Some(pause),
+            Verdict::GoOn | Verdict::End => None,
+        };
+        let is_known = cursor.next().is_some();
+        let asked = catch_unwind(AssertUnwindSafe(|| match (verdict, what) {
+            (Verdict::End, _) => 0,
+            (_, What::Extra) => cursor.end_beside(&schedule, &now),
+            _ if is_known => 0,
+            _ => cursor.end(&schedule, &last, &now, jitter, pause),
+        }));
+        {
+            let mut progress = self.progress.lock();
+            progress.running.retain(|token| !token.is_same(&run.token));
+            match asked {
+                Ok(skipped) if progress.version == version && progress.waiting.is_none() => {
+                    progress.cursor = cursor;
+                    progress.counts.skipped += skipped;
+                    engine.observed.skipped.fetch_add(skipped, Relaxed);
+                }
+                Ok(_) => {}
+                Err(panic) => {
+                    // A trigger that cannot be asked has no next time.
+                    progress.counts.last_error = Some(panic_text(&*panic).to_owned());
+                    progress.phase = Phase::Ended;
+                    engine.hooks.count_panic(panic);
+                }
+            }
+            if verdict == Verdict::End {
+                progress.phase = Phase::Ended;
+            }
+        }
+        self.arm_next();
+    }
+}
+
+/// The body inside its decorators. One that does not run it leaves the run out.
+fn decorated(engine: &Engine, contexts: Option<&mut Contexts>, body: impl FnOnce() -> Failure) -> Ran {
+    let mut answer = None;
+    let around = catch_unwind(AssertUnwindSafe(|| match contexts {
+        None => answer = Some(catch_unwind(AssertUnwindSafe(body))),
+        Some(contexts) => engine.hooks.decorators.run(contexts, || {
+            answer = Some(catch_unwind(AssertUnwindSafe(body)));
+        }),
+    }));
+    match (answer, around) {
+        (Some(answer), around) => {
+            if let Err(panic) = around {
+                engine.hooks.count_panic(panic);
+            }
+            match answer {
+                Ok(None) => Ran::Well,
+                Ok(Some(text)) => Ran::Failed(text),
+                Err(panic) => Ran::Panicked(panic),
+            }
+        }
+        (None, Err(panic)) => Ran::Panicked(panic),
+        (None, Ok(())) => Ran::Well,
+    }
+}
+
+fn now(engine: &Engine) -> Now {
+    Now {
+        tick: engine.clock.tick(),
+        wall: engine.clock.now(),
+    }
+}
+
+/// Of the task that asks.
+fn current_token() -> Option<Token> {
+    here(|here| here.token())
+}
+
+impl Engine {
+    /// Ends every schedule: the pool does. Runs in progress go on.
+    pub(super) fn drop_repeating(&self) {
+        let all: Vec<_> = self.schedules.lock().values().cloned().collect();
+        for repeating in all {
+            if repeating.end(false).is_some() {
+                self.dropped_repeating.fetch_add(1, AcqRel);
+            }
+        }
+    }
+}

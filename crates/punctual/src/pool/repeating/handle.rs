@@ -1,0 +1,346 @@
+//! [`ScheduleHandle`]: what can be done with a schedule from outside.
+
+use super::progress::Phase;
+use super::{Repeating, now};
+use crate::handle::Cancel;
+use crate::pool::fork;
+use crate::sync::Arc;
+use crate::task::here;
+use crate::time::{Cursor, Schedule, ScheduleError, Wait, Waked, deadline_after};
+use crate::worker::spare::{self, Awaits, Sleep};
+use crate::{Reason, Rejected};
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// A schedule that runs on a pool. Dropping the handle detaches: the schedule goes on.
+///
+/// ```
+/// use punctual::{Clock, Pool, Schedule};
+/// use std::time::Duration;
+///
+/// let clock = Clock::manual();
+/// let pool = Pool::builder("p").clock(&clock).build()?;
+/// let flush = pool.schedule(Schedule::every(Duration::from_secs(5)), |_| ())?;
+/// clock.advance(Duration::from_secs(10)); // at 0 s, 5 s and 10 s
+/// flush.reschedule(Schedule::every(Duration::from_secs(60)).starting_in(Duration::from_secs(60)))?;
+/// clock.advance(Duration::from_secs(60));
+/// assert_eq!(flush.stats().runs, 4);
+/// flush.cancel();
+/// assert_eq!(flush.next_run(), None);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct ScheduleHandle {
+    repeating: Arc<Repeating>,
+}
+
+/// What a schedule has done; a snapshot.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleStats {
+    /// Runs that have begun.
+    pub runs: u64,
+    /// Runs that panicked or returned `Err`.
+    pub failures: u64,
+    /// Failures since the last run that went well.
+    pub failures_in_a_row: u32,
+    /// Ticks that came due while no run was in progress, and could not start in time.
+    pub missed: u64,
+    /// Ticks that came due while a run was in progress, or in the pause after a failure, and were left out.
+    pub skipped: u64,
+    /// Runs that are in progress.
+    pub running: usize,
+    /// How the last run to begin went.
+    pub last_outcome: RunOutcome,
+    /// The text of the last failure, however long ago.
+    pub last_error: Option<String>,
+    /// When the last run was due.
+    pub last_scheduled: Option<SystemTime>,
+    /// When it began.
+    pub last_actual: Option<SystemTime>,
+    /// When the last run that has ended did so.
+    pub last_completed: Option<SystemTime>,
+}
+
+/// How a schedule's last run went.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunOutcome {
+    /// There was none yet.
+    None,
+    /// It is in progress.
+    Started,
+    /// It went well.
+    Succeeded,
+    /// It panicked or returned `Err`.
+    Failed(String),
+}
+
+impl ScheduleHandle {
+    pub(super) fn of(repeating: Arc<Repeating>) -> Self {
+        ScheduleHandle { repeating }
+    }
+
+    /// A forked child has a copy of the schedule, but not of the pool's threads, and locks may be held for ever.
+    fn is_elsewhere(&self) -> bool {
+        self.repeating.fork != fork::generation()
+    }
+
+    /// Ends the schedule: nothing runs any more. [`Cancel::Removed`]: no run was in progress (but the one that asks, which
+    /// may just return). [`Cancel::Signalled`]: one was, and its token has fired; it may finish.
+    pub fn cancel(&self) -> Cancel {
+        if self.is_elsewhere() {
+            return Cancel::TooLate;
+        }
+        match self.repeating.end(true) {
+            None => Cancel::TooLate,
+            Some(false) => Cancel::Removed,
+            Some(true) => Cancel::Signalled,
+        }
+    }
+
+    /// Whether it has ended, and no run is in progress.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.repeating.word.load() & Repeating::OVER != 0
+    }
+
+    /// When the next run is due, before jitter. `None`: the schedule has ended or is paused, or that is only known when the
+    /// run in progress has ended.
+    #[must_use]
+    pub fn next_run(&self) -> Option<SystemTime> {
+        if self.is_elsewhere() {
+            return None;
+        }
+        let engine = self.repeating.engine.upgrade()?;
+        let progress = self.repeating.progress.lock();
+        if progress.phase != Phase::Going || !progress.has_runs_left() {
+            return None;
+        }
+        let now = now(&engine);
+        let mut cursor = progress.cursor.clone();
+        cursor.look_past(&progress.schedule, &now, progress.jitter);
+        cursor.next().map(|due| now.wall_at(due))
+    }
+
+    /// Another plan from now on. A run in progress ends first; what was counted stays, `times` begins anew.
+    ///
+    /// # Errors
+    ///
+    /// If the new schedule cannot be, or this one has ended.
+    pub fn reschedule(&self, schedule: Schedule) -> Result<(), ScheduleError> {
+        schedule.check()?;
+        let ended = |why: &'static str| {
+            ScheduleError::new(
+                "reschedule",
+                &schedule,
+                why,
+                "give the new schedule to Executor::schedule",
+            )
+        };
+        if self.is_elsewhere() {
+            return Err(ended("this process was forked from the one whose pool runs it"));
+        }
+        let Some(engine) = self.repeating.engine.upgrade() else {
+            return Err(ended("its pool is gone"));
+        };
+        // A trigger is asked here: without the lock.
+        let cursor = Cursor::new(&schedule, &now(&engine));
+        let old = {
+            let mut progress = self.repeating.progress.lock();
+            if progress.phase == Phase::Ended {
+                return Err(ended("it has ended"));
+            }
+            let schedule = schedule.clone().or_named(progress.schedule.name.as_ref());
+            let old = progress.schedule.clone();
+            progress.replace(schedule, cursor);
+            (progress.waiting.take(), old)
+        };
+        if let Some(waiting) = old.0 {
+            waiting.handle.cancel();
+        }
+        self.repeating.arm_next();
+        Ok(())
+    }
+
+    /// No run begins until [`ScheduleHandle::resume`]. One in progress goes on; what comes due meanwhile is forgotten.
+    pub fn pause(&self) {
+        if self.is_elsewhere() {
+            return;
+        }
+        let waiting = {
+            let mut progress = self.repeating.progress.lock();
+            if progress.phase != Phase::Going {
+                return;
+            }
+            progress.phase = Phase::Paused;
+            progress.waiting.take()
+        };
+        if let Some(waiting) = waiting {
+            waiting.handle.cancel();
+        }
+    }
+
+    /// Goes on with the next tick after now.
+    pub fn resume(&self) {
+        let engine = match self.repeating.engine.upgrade() {
+            Some(engine) if !self.is_elsewhere() => engine,
+            _ => return,
+        };
+        {
+            let mut progress = self.repeating.progress.lock();
+            if progress.phase != Phase::Paused {
+                return;
+            }
+            progress.phase = Phase::Going;
+            let schedule = progress.schedule.clone();
+            progress.cursor.resume(&schedule, &now(&engine));
+        }
+        self.repeating.arm_next();
+    }
+
+    /// One run now, beside the plan, also if it is paused; after the one in progress if there is one and runs may not
+    /// overlap.
+    ///
+    /// # Errors
+    ///
+    /// If the schedule or its pool has ended.
+    pub fn run_now(&self) -> Result<(), Rejected<()>> {
+        if self.is_elsewhere() {
+            return Err(Rejected::new((), Reason::Forked));
+        }
+        if self.repeating.run_now() {
+            Ok(())
+        } else {
+            Err(Rejected::new((), Reason::ShutDown))
+        }
+    }
+
+    /// Waits until the schedule has ended and no run is in progress. From inside one of its runs, where that cannot
+    /// happen, the answer is at once; so it is when the task that waits is told to stop.
+    pub fn wait(&self) {
+        self.wait_until(None);
+    }
+
+    /// As [`ScheduleHandle::wait`], at most `limit` on the pool's clock; says whether it has ended.
+    #[must_use]
+    pub fn wait_timeout(&self, limit: Duration) -> bool {
+        self.wait_until(Some(limit))
+    }
+
+    fn wait_until(&self, limit: Option<Duration>) -> bool {
+        if self.is_finished() {
+            return true;
+        }
+        let engine = match self.repeating.engine.upgrade() {
+            Some(engine) if !self.is_elsewhere() => engine,
+            _ => return self.is_finished(),
+        };
+        here(|here| {
+            let token = here.token();
+            let is_inside = |token: &crate::task::Token| {
+                let progress = self.repeating.progress.lock();
+                progress.running.iter().any(|each| each.is_same(token))
+            };
+            if token.as_ref().is_some_and(is_inside) {
+                return false;
+            }
+            let wait = Wait {
+                word: &self.repeating.word,
+                mask: Repeating::OVER,
+                expected: 0,
+                interrupt: token.as_ref(),
+                deadline: limit.and_then(|limit| deadline_after(engine.clock.tick(), limit)),
+            };
+            let _lent = spare::lend(
+                here,
+                Sleep {
+                    home: &raw const engine.home,
+                    awaits: Awaits::Unknown,
+                    wait: &wait,
+                    over: 0,
+                    alarm: None,
+                },
+            );
+            engine.clock.wait(&wait, here.place()) == Waked::Ready
+        })
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn stats(&self) -> ScheduleStats {
+        let elsewhere = self.is_elsewhere();
+        if elsewhere {
+            return ScheduleStats::of_nothing();
+        }
+        let progress = self.repeating.progress.lock();
+        let counts = &progress.counts;
+        // Those that a run in progress holds up are counted when it ends; whoever looks meanwhile sees them too.
+        let held_up = match self.repeating.engine.upgrade() {
+            Some(engine) if !progress.running.is_empty() => {
+                let mut cursor = progress.cursor.clone();
+                cursor.look_past(&progress.schedule, &now(&engine), progress.jitter)
+            }
+            _ => 0,
+        };
+        let last_outcome = match counts.last_failed {
+            None if counts.runs == 0 => RunOutcome::None,
+            None => RunOutcome::Started,
+            Some(false) => RunOutcome::Succeeded,
+            Some(true) => RunOutcome::Failed(counts.last_error.clone().unwrap_or_default()),
+        };
+        ScheduleStats {
+            runs: counts.runs,
+            failures: counts.failures,
+            failures_in_a_row: counts.failures_in_a_row,
+            missed: counts.missed,
+            skipped: counts.skipped + held_up,
+            running: progress.running.len(),
+            last_outcome,
+            last_error: counts.last_error.clone(),
+            last_scheduled: progress.last.scheduled,
+            last_actual: progress.last.actual,
+            last_completed: progress.last.completed,
+        }
+    }
+
+    /// The name it was given.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.schedule().name.map(String::from)
+    }
+
+    /// The plan it follows now.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        if self.is_elsewhere() {
+            return Schedule::with_delay(Duration::ZERO).times(0);
+        }
+        (*self.repeating.progress.lock().schedule).clone()
+    }
+}
+
+impl ScheduleStats {
+    fn of_nothing() -> Self {
+        ScheduleStats {
+            runs: 0,
+            failures: 0,
+            failures_in_a_row: 0,
+            missed: 0,
+            skipped: 0,
+            running: 0,
+            last_outcome: RunOutcome::None,
+            last_error: None,
+            last_scheduled: None,
+            last_actual: None,
+            last_completed: None,
+        }
+    }
+}
+
+impl fmt::Debug for ScheduleHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.is_finished() { "ended" } else { "running" };
+        write!(f, "ScheduleHandle({}, {state})", self.repeating.number)
+    }
+}

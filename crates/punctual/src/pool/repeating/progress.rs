@@ -1,0 +1,184 @@
+//! How far a schedule has come: what its lock guards.
+//!
+//! In: runs that begin and end. Out: the cursor, the counts, and who is to be told to stop. Nothing here acts or is user
+//! code, but the cursor of a trigger, which [`repeating`](super) asks outside the lock.
+
+use super::What;
+use crate::handle::{Status, TaskHandle};
+use crate::sync::Arc;
+use crate::task::Token;
+use crate::time::{Cursor, LastRun, Now, Run, Schedule, Verdict};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Going,
+    Paused,
+    Ended,
+}
+
+/// See the module's header.
+pub(super) struct Progress {
+    pub(super) schedule: Arc<Schedule>,
+    /// Which schedule it is: counts those that replaced one.
+    pub(super) version: u64,
+    pub(super) phase: Phase,
+    pub(super) cursor: Cursor,
+    /// The run that waits for its time, or for a worker.
+    pub(super) waiting: Option<Waiting>,
+    /// Of the last one that was armed.
+    pub(super) number: u64,
+    /// A run that a closed pool did not take; dropped outside the lock.
+    pub(super) refused: Option<Box<dyn FnOnce() + Send>>,
+    /// Of the runs in progress.
+    pub(super) running: Vec<Token>,
+    /// How much the last run to begin was moved.
+    pub(super) jitter: Duration,
+    /// Somebody wants a run beside the plan.
+    pub(super) is_asked_for: bool,
+    /// Runs of the plan that are still to come.
+    left: Option<u64>,
+    pub(super) last: LastRun,
+    pub(super) counts: Counts,
+    random: u64,
+}
+
+/// See [`Progress::waiting`].
+pub(super) struct Waiting {
+    pub(super) number: u64,
+    pub(super) handle: TaskHandle<()>,
+}
+
+impl Waiting {
+    /// Its time has come.
+    pub(super) fn is_due(&self) -> bool {
+        self.handle.task_ref().status() != Status::Delayed
+    }
+}
+
+/// What [`ScheduleStats`](super::ScheduleStats) tells.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts {
+    pub(super) runs: u64,
+    pub(super) failures: u64,
+    pub(super) failures_in_a_row: u32,
+    pub(super) missed: u64,
+    pub(super) skipped: u64,
+    pub(super) last_error: Option<String>,
+    pub(super) last_failed: Option<bool>,
+}
+
+impl Progress {
+    pub(super) fn new(schedule: Schedule, cursor: Cursor) -> Self {
+        Progress {
+            version: 0,
+            phase: Phase::Going,
+            cursor,
+            waiting: None,
+            number: 0,
+            refused: None,
+            running: Vec::new(),
+            jitter: Duration::ZERO,
+            is_asked_for: false,
+            left: schedule.most(),
+            last: LastRun::default(),
+            counts: Counts::default(),
+            random: RandomState::new().hash_one(0),
+            schedule: Arc::new(schedule),
+        }
+    }
+
+    /// Another plan from now on.
+    pub(super) fn replace(&mut self, schedule: Schedule, cursor: Cursor) {
+        self.version += 1;
+        self.left = schedule.most();
+        self.cursor = cursor;
+        self.schedule = Arc::new(schedule);
+    }
+
+    pub(super) fn has_runs_left(&self) -> bool {
+        self.left != Some(0)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.phase == Phase::Ended && self.running.is_empty()
+    }
+
+    /// The number of the run that is being armed.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Takes the run that waits, if it is this one.
+    pub(super) fn take_waiting(&mut self, number: u64) -> Option<TaskHandle<()>> {
+        let waiting = self.waiting.take_if(|waiting| waiting.number == number)?;
+        Some(waiting.handle)
+    }
+
+    /// A run begins, unless it came too late for its policy.
+    pub(super) fn begin(&mut self, now: &Now, what: What, token: Token) -> Option<Run> {
+        let (scheduled, missed) = match what {
+            What::Extra => (now.wall, 0),
+            What::Tick { jitter } => {
+                let begun = self.cursor.begin(&self.schedule, now, jitter);
+                self.counts.missed += begun.missed;
+                if !begun.runs {
+                    self.cursor.go_on(&self.schedule, now);
+                    return None;
+                }
+                if let Some(left) = &mut self.left {
+                    *left = left.saturating_sub(1);
+                }
+                self.jitter = jitter;
+                (begun.scheduled, begun.missed)
+            }
+        };
+        self.counts.runs += 1;
+        self.last.scheduled = Some(scheduled);
+        self.last.actual = Some(now.wall);
+        self.counts.last_failed = None;
+        self.running.push(token.clone());
+        Some(Run {
+            scheduled,
+            actual: now.wall,
+            missed,
+            token,
+        })
+    }
+
+    /// A run has ended; says what follows from how.
+    pub(super) fn note_end(&mut self, run: &Run, now: &Now, failure: Option<String>) -> Verdict {
+        self.last = LastRun {
+            scheduled: Some(run.scheduled),
+            actual: Some(run.actual),
+            completed: Some(now.wall),
+        };
+        self.counts.last_failed = Some(failure.is_some());
+        match failure {
+            None => self.counts.failures_in_a_row = 0,
+            Some(text) => {
+                self.counts.failures += 1;
+                self.counts.failures_in_a_row += 1;
+                self.counts.last_error = Some(text);
+            }
+        }
+        self.schedule.on_failure.judge(self.counts.failures_in_a_row)
+    }
+
+    /// Up to the schedule's jitter, evenly spread. (A step of SplitMix64.)
+    pub(super) fn draw_jitter(&mut self) -> Duration {
+        let most = self.schedule.jitter;
+        if most.is_zero() {
+            return most;
+        }
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        let nanos = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(((u128::from(mixed) * u128::from(nanos)) >> 64) as u64)
+    }
+}

@@ -1,0 +1,253 @@
+//! What can be done with a block by whoever holds a share, or the claim.
+//!
+//! In: a header. Out: its waiters woken, its side record, its closure or result by the rules of [`block`](super).
+
+#![allow(unsafe_code)]
+
+use super::{Header, Options, tag, untag};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::futex;
+use crate::task::home::HomeRef;
+use crate::task::side::Side;
+use crate::task::state::{End, Resolved, Snapshot};
+use crate::task::{Priority, TaskInfo, Token, contain};
+use crate::time::{Axis, Clock, Key, Tick};
+use std::any::Any;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::task::Waker;
+
+impl Header {
+    /// Wakes whoever waits for the outcome that was just fixed. Takes a pointer: once resolved, the block may be
+    /// freed under a thread that only has to wake sleepers, and a futex wake needs no more than the address.
+    ///
+    /// # Safety
+    /// If `after` has a waker, the caller still holds a share.
+    #[inline]
+    pub(crate) unsafe fn wake_waiters(block: NonNull<Header>, after: Snapshot) {
+        if after.is_waited_for() {
+            // The state is the header's first field, and its word the state's only one.
+            futex::wake_all(block.as_ptr().cast_const().cast());
+        }
+        if after.has_waker() {
+            // SAFETY: the caller holds a share; rule 4: resolved, so the cell is only read.
+            let header = unsafe { block.as_ref() };
+            // SAFETY: `WAKER` is set, so the cell is filled.
+            header
+                .waker
+                .with(|waker| contain(|| unsafe { (*waker).assume_init_ref() }.wake_by_ref()));
+        }
+    }
+
+    /// Leaves a waker for the resolver. False: resolved already, look at the outcome. Only the handle may call this.
+    pub(crate) fn register_waker(&self, waker: &Waker) -> bool {
+        let seen = self.state.load();
+        if seen.is_resolved() {
+            return false;
+        }
+        if seen.has_waker() {
+            let is_same = |mine: *const MaybeUninit<Waker>| {
+                // SAFETY: rule 4: filled, and only the handle, which we are, would change it.
+                unsafe { (*mine).assume_init_ref() }.will_wake(waker)
+            };
+            if self.waker.with(is_same) {
+                return true;
+            }
+            if !self.state.retract_waker() {
+                return false;
+            }
+            // SAFETY: rule 4: the bit is clear again, the cell is ours, and it is filled.
+            let old = self.waker.with_mut(|mine| unsafe { (*mine).assume_init_read() });
+            contain(|| drop(old));
+        }
+        let new = waker.clone();
+        // SAFETY: rule 4: the bit is clear.
+        self.waker.with_mut(|mine| unsafe { (*mine).write(new) });
+        if self.state.publish_waker() {
+            return true;
+        }
+        // SAFETY: rule 4: it was not published, so it is ours to take back.
+        let unused = self.waker.with_mut(|mine| unsafe { (*mine).assume_init_read() });
+        contain(|| drop(unused));
+        false
+    }
+
+    pub(crate) fn side(&self) -> Option<&Side> {
+        // Acquire pairs with the release half of the exchange in `side_or_make`: the record is seen complete. (The
+        // models cannot tell: what they watch in a side record lies behind its lock. Name and id do not.)
+        // SAFETY: a tagged link stays until the block is freed (rule 5).
+        untag(self.link.load(Acquire)).map(|side| unsafe { side.as_ref() })
+    }
+
+    /// Whether there is a side record.
+    #[inline]
+    pub(crate) fn has_side(&self) -> bool {
+        untag(self.link.load(Relaxed)).is_some()
+    }
+
+    pub(crate) fn side_or_make(&self) -> &Side {
+        if let Some(side) = self.side() {
+            return side;
+        }
+        let home = self.link.load(Acquire);
+        if untag(home).is_none() {
+            let made = tag(Box::new(Side::new(home, Options::default())));
+            if self.link.compare_exchange(home, made, AcqRel, Acquire).is_err() {
+                // Somebody was faster; ours was never seen.
+                // SAFETY: `made` is our own box, tagged above.
+                drop(untag(made).map(|side| unsafe { Box::from_raw(side.as_ptr()) }));
+            }
+        }
+        self.side().expect("a link that is no home is a side record")
+    }
+
+    /// The home's reference; valid as [`HomeRef::own`] says.
+    pub(crate) fn home(&self) -> *const HomeRef {
+        // One reading: the link may become a side record's between two.
+        let link = self.link.load(Acquire);
+        match untag(link) {
+            // SAFETY: a tagged link stays until the block is freed (rule 5).
+            Some(side) => unsafe { side.as_ref() }.home,
+            None => link.cast_const(),
+        }
+    }
+
+    /// What hooks are told. Makes the side record: that is where the number lives.
+    pub(crate) fn info(&self) -> TaskInfo<'_> {
+        let side = self.side_or_make();
+        TaskInfo {
+            id: side.id,
+            name: side.name.as_deref(),
+            type_name: self.type_name(),
+            priority: Priority::NORMAL,
+        }
+    }
+
+    /// Whether the closure borrows from a scope.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.table.is_scoped
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.table.type_name)()
+    }
+
+    /// The clock that a waiter on this task goes by.
+    pub(crate) fn clock(&self) -> Clock {
+        self.side()
+            .and_then(|side| side.clock.clone())
+            .unwrap_or_default()
+    }
+
+    /// The task's token, made on first use; fired already if the task has been told to stop.
+    pub(crate) fn token(&self) -> Token {
+        let token = self
+            .side_or_make()
+            .more
+            .lock()
+            .token
+            .get_or_insert_default()
+            .clone();
+        if self.state.mark_token().is_signalled() {
+            token.cancel();
+        }
+        token
+    }
+
+    // From here on pointers, not references: the payload lies behind the header, outside of what `&Header` may reach.
+
+    /// Drops the closure of a task that will never run.
+    ///
+    /// # Safety
+    /// The block lives, and the caller won the claim and has not run or dropped the closure yet.
+    pub(crate) unsafe fn drop_closure(block: NonNull<Header>) {
+        // SAFETY: the caller's promise is rule 2.
+        unsafe { (block.as_ref().table.drop_closure)(block) };
+    }
+
+    /// Notes where a delayed task lies.
+    ///
+    /// # Safety
+    /// The block was made by [`Entry::delayed`] and lives, and the timer store's lock is held.
+    pub(crate) unsafe fn set_timer(block: NonNull<Header>, key: Key) {
+        // SAFETY: the caller's promise; the key is touched under that lock only.
+        unsafe {
+            if let Some((_, timer)) = block.as_ref().table.timer {
+                (*timer(block)).key.write(key);
+            }
+        }
+    }
+
+    /// Where a delayed task lies.
+    ///
+    /// # Safety
+    /// As [`Header::set_timer`], which was called before.
+    pub(crate) unsafe fn timer(block: NonNull<Header>) -> (Axis, Key) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (axis, timer) = block.as_ref().table.timer.expect("a delayed task has a timer");
+            (axis, (*timer(block)).key.assume_init_read())
+        }
+    }
+
+    /// When the task is, or was, due, if it was submitted with a delay.
+    ///
+    /// # Safety
+    /// The block lives.
+    pub(crate) unsafe fn due(block: NonNull<Header>) -> Option<(Axis, Tick)> {
+        // SAFETY: the caller's promise; the time was written before the block was shared, and is a place of its own.
+        unsafe {
+            let (axis, timer) = block.as_ref().table.timer?;
+            Some((axis, (&raw const (*timer(block)).when).read()))
+        }
+    }
+
+    /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters.
+    ///
+    /// # Safety
+    /// As [`Header::drop_closure`], and the caller holds a share to the end of this call.
+    pub(crate) unsafe fn end_unrun(block: NonNull<Header>, end: End) {
+        // SAFETY: the caller's promise. Before anyone is told: whoever knows the outcome finds what the closure held gone.
+        unsafe { Header::drop_closure(block) };
+        // SAFETY: the caller holds a share.
+        match unsafe { block.as_ref() }.state.resolve(end, false) {
+            // SAFETY: the caller holds a share.
+            Resolved::Fixed(after) => unsafe { Header::wake_waiters(block, after) },
+            Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
+        }
+    }
+
+    /// Moves the value out.
+    ///
+    /// # Safety
+    /// The block lives, the task is resolved as `Finished`, `T` is its type, and the caller is the handle, which has not
+    /// taken it yet.
+    #[inline]
+    pub(crate) unsafe fn take_value<T>(block: NonNull<Header>) -> T {
+        let mut place = MaybeUninit::<T>::uninit();
+        // SAFETY: the caller's promise is rule 3, and the place has the value's type.
+        unsafe {
+            (block.as_ref().table.take_value)(block, place.as_mut_ptr().cast());
+            place.assume_init()
+        }
+    }
+
+    /// Moves the panic's payload out.
+    ///
+    /// # Safety
+    /// As [`Header::take_value`], with `Panicked`; or the caller is the runner, and the payload is its own by rule 3.
+    pub(crate) unsafe fn take_panic(block: NonNull<Header>) -> Box<dyn Any + Send> {
+        // SAFETY: the caller's promise.
+        unsafe { (block.as_ref().table.take_panic)(block) }
+    }
+
+    /// The panic's payload, to look at.
+    ///
+    /// # Safety
+    /// The body ended as `Panicked`, the payload is the caller's by rule 3 and has not been moved out, and stays so for
+    /// as long as the reference lives.
+    pub(crate) unsafe fn peek_panic<'a>(block: NonNull<Header>) -> &'a (dyn Any + Send) {
+        // SAFETY: the caller's promise.
+        unsafe { &*(block.as_ref().table.peek_panic)(block) }
+    }
+}

@@ -1,0 +1,57 @@
+//! [`Run`]: one firing of a schedule, as its body sees it.
+
+use crate::task::Token;
+use std::fmt;
+use std::time::SystemTime;
+
+/// One run of a schedule.
+///
+/// ```
+/// use punctual::{Clock, Pool, Schedule};
+/// use std::time::{Duration, SystemTime};
+///
+/// let clock = Clock::manual_at(SystemTime::UNIX_EPOCH);
+/// let pool = Pool::builder("p").clock(&clock).build()?;
+/// let flush = pool.schedule(Schedule::every(Duration::from_secs(60)).times(3), |run| {
+///     assert_eq!(run.scheduled, run.actual); // on a manual clock nothing is late
+///     assert_eq!(run.missed, 0);
+/// })?;
+/// clock.advance(Duration::from_secs(180));
+/// assert_eq!(flush.stats().runs, 3);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// When it was due.
+    pub scheduled: SystemTime,
+    /// When it began.
+    pub actual: SystemTime,
+    /// How many ticks before it could not start, and are made up for by this run.
+    pub missed: u64,
+    /// Fires when the schedule is cancelled or its pool stops.
+    pub token: Token,
+}
+
+/// What a run may return: nothing, or a `Result`, whose `Err` counts as a failure exactly like a panic.
+pub trait RunResult: sealed::Sealed {
+    /// The failure's text, if it is one.
+    fn failure(self) -> Option<String>;
+}
+
+impl RunResult for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Display> RunResult for Result<(), E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl<E> Sealed for Result<(), E> {}
+}
