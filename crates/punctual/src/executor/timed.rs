@@ -160,7 +160,7 @@ impl Executor {
     }
 
     /// As [`Executor::schedule`], but up to `n` runs may be in progress at once: a tick that comes due while fewer are
-    /// starts another.
+    /// starts another. Decorators capture their context at each run, on its worker.
     pub fn schedule_overlapping<F, R>(
         &self,
         when: Schedule,

@@ -171,7 +171,9 @@ impl Engine {
         self.timers.pending.fetch_sub(moved, AcqRel);
         let next = book.next_look(&self.clock).unwrap_or(Tick::MAX);
         self.timers.next.store(next, Release);
-        self.attention.set(Attention::DUE, !self.timers.due.looks_empty());
+        if moved > 0 {
+            self.attention.set(Attention::DUE, true);
+        }
         let is_unled = book.leader.is_none() && next != Tick::MAX;
         self.attention.set(Attention::CLOCK, is_unled);
         more

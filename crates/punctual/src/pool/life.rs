@@ -43,6 +43,7 @@ impl Engine {
             producers.unpause();
             self.run_state.raise(state);
         });
+        self.timers.due.set_paused(false);
         // Sleepers must find out; one that lies down after this sees the closed room in its last look.
         self.idle.wake_all();
         // And those who wait for room.
@@ -152,6 +153,8 @@ impl Engine {
             *self.life.tidying.lock() = None;
         }
         self.run_state.raise(State::Terminated);
+        // A paused schedule keeps no pool from ending, but whoever waits for it must hear of it.
+        self.drop_repeating();
         self.release_keeper();
         self.tell();
         self.clock.hint();

@@ -313,7 +313,8 @@ impl Repeating {
 
     /// Notes that a run begins; `None` if it does not.
     fn begin(self: &Arc<Self>, engine: &Engine, number: u64, what: What) -> Option<Run> {
-        let token = current_token()?;
+        // None if somebody runs what a drain gave out, on a thread of his own.
+        let token = current_token().unwrap_or_default();
         let now = now(engine);
         let mut progress = self.progress.lock();
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.

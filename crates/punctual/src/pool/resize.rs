@@ -206,12 +206,15 @@ impl Engine {
 
     pub(crate) fn pause(&self) {
         if !self.is_forked() && self.room.set_paused(true) {
+            self.timers.due.set_paused(true);
             self.clock.hint();
         }
     }
 
     pub(crate) fn resume(self: &Arc<Self>) {
         if !self.is_forked() && self.room.set_paused(false) {
+            self.timers.due.set_paused(false);
+            self.attention.set(Attention::DUE, true);
             self.room.look(|producers, _| producers.gate.take_put_off());
             self.idle.wake_all();
             self.staff_up(false);

@@ -200,7 +200,7 @@ impl ScheduleHandle {
     }
 
     /// One run now, beside the plan, also if it is paused; after the one in progress if there is one and runs may not
-    /// overlap.
+    /// overlap. A run that is asked for and has not begun is one run, however often it was asked for.
     ///
     /// # Errors
     ///

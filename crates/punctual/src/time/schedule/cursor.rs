@@ -5,13 +5,14 @@
 //! monotonic clock, those of a calendar on the wall ([`Axis`]). Fixed rates and cron have a *grid*: their ticks are known
 //! beforehand, whatever the runs do; the others know their next tick when a run has ended.
 //!
-//! `passed` is the last tick that has been dealt with, by a run or by being left out; what lies between it and now has
-//! come due. Ticks that came due during a run are the [`Overlap`] policy's: they are dealt with when the run ends. Those
-//! that came due before a late run began are the [`Missed`] policy's, and dealt with when it begins. Ticks that the first
-//! policy wants made up for (up to `owed`) are never taken for missed ones.
+//! `passed` is the last tick that has been dealt with: by a run, by being left out, or by being *owed*, that is noted to
+//! be made up for. What lies between it and now has come due. Ticks that came due during a run are the [`Overlap`]
+//! policy's: they are dealt with when the run ends. Those that came due before a late run began are the [`Missed`]
+//! policy's, and dealt with when it begins. Owed ticks come before others, and are never taken for missed ones.
 
 use super::{Kind, LastRun, Missed, Overlap, Schedule, Start};
 use crate::time::{Axis, Tick, deadline_after, on_the_wall};
+use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 /// Both clocks at one moment.
@@ -33,8 +34,15 @@ pub(crate) struct Due {
 pub(crate) struct Cursor {
     next: Option<Due>,
     passed: Option<Tick>,
-    owed: Option<Tick>,
+    owed: VecDeque<Range>,
 }
+
+/// Ticks to be made up for: those of the grid after the first and up to the second, at least one.
+#[derive(Debug, Clone, Copy)]
+struct Range(Tick, Tick);
+
+/// A backlog with more gaps than this is taken for one without the last ones.
+const RANGES: usize = 1024;
 
 /// What a run that is about to begin is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +153,7 @@ impl Cursor {
         Cursor {
             next: next.filter(|next| schedule.is_in_time(*next, now)),
             passed: None,
-            owed: None,
+            owed: VecDeque::new(),
         }
     }
 
@@ -155,48 +163,50 @@ impl Cursor {
 
     /// A run for the next tick is about to begin, so much later than it would have because of its jitter.
     pub(crate) fn begin(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> Begun {
+        let axis = schedule.axis();
         let due = self.next.take().unwrap_or(Due {
-            axis: schedule.axis(),
-            at: now.on(schedule.axis()),
+            axis,
+            at: now.on(axis),
         });
-        let scheduled = now.wall_at(due);
         let mut begun = Begun {
             runs: true,
             missed: 0,
-            scheduled,
+            scheduled: now.wall_at(due),
         };
         if !schedule.has_grid() {
             return begun;
         }
-        let tick = rebase(due, schedule.axis(), now);
-        let present = back(now.on(schedule.axis()), jitter);
-        self.passed = Some(tick);
-        // The last of those that are owed, or none is: what came due after it was missed.
-        let is_owed = schedule
-            .grid_after(tick)
-            .is_some_and(|next| self.owed.is_some_and(|owed| next <= owed));
-        if !is_owed && schedule.missed != Missed::Burst {
-            let (missed, last) = schedule.grid_between(tick, present);
-            begun.missed = missed;
-            self.passed = Some(last);
-            match schedule.missed {
-                Missed::Skip if missed > 0 => {
-                    begun.runs = false;
-                    begun.missed += 1;
-                }
-                Missed::Delay if missed > 0 && matches!(schedule.kind, Kind::Every(_)) => {
-                    self.passed = Some(present);
-                }
-                _ => {}
+        let tick = rebase(due, axis, now);
+        let present = back(now.on(axis), jitter);
+        let is_owed = self.passed.is_some_and(|passed| tick <= passed);
+        let passed = if is_owed {
+            self.make_up(schedule, tick);
+            self.passed.unwrap_or(tick)
+        } else {
+            tick
+        };
+        let (missed, last) = schedule.grid_between(passed, present);
+        self.passed = Some(last);
+        match schedule.missed {
+            Missed::Burst => self.owe(Range(passed, last)),
+            Missed::Skip if missed > 0 && !is_owed => {
+                begun.runs = false;
+                begun.missed = missed + 1;
             }
+            Missed::Delay if missed > 0 && matches!(schedule.kind, Kind::Every(_)) => {
+                begun.missed = missed;
+                self.passed = Some(present);
+            }
+            _ => begun.missed = missed,
         }
         begun
     }
 
     /// Finds the tick after the one that began, for runs that may overlap or were left out.
     pub(crate) fn go_on(&mut self, schedule: &Schedule, now: &Now) {
-        if let Some(passed) = self.passed {
-            self.set_next(schedule, now, schedule.grid_after(passed));
+        let after = self.owed.front().map(|range| range.0).or(self.passed);
+        if let Some(after) = after {
+            self.set_next(schedule, now, schedule.grid_after(after));
         }
     }
 
@@ -210,7 +220,8 @@ impl Cursor {
         jitter: Duration,
         pause: Option<Duration>,
     ) -> u64 {
-        let resumed = pause.map(|pause| deadline_after(now.on(schedule.axis()), pause).unwrap_or(Tick::MAX));
+        let axis = schedule.axis();
+        let resumed = pause.map(|pause| deadline_after(now.on(axis), pause).unwrap_or(Tick::MAX));
         if !schedule.has_grid() {
             let next = match &schedule.kind {
                 Kind::Delay(delay) => deadline_after(now.tick, *delay),
@@ -220,16 +231,9 @@ impl Cursor {
             self.set_next(schedule, now, next);
             return 0;
         }
-        let passed = self.passed.unwrap_or_else(|| now.on(schedule.axis()));
-        let present = back(now.on(schedule.axis()), jitter);
-        let skipped = match (schedule.overlap, resumed) {
-            (_, Some(resumed)) => self.skip_to(schedule, passed, resumed.saturating_sub(1)),
-            (Overlap::Skip, None) => self.skip_to(schedule, passed, present),
-            (Overlap::Queue, None) => {
-                self.owed = Some(present);
-                self.passed = Some(passed);
-                0
-            }
+        let skipped = match resumed {
+            Some(resumed) => self.forgive(schedule) + self.skip_to(schedule, now, resumed.saturating_sub(1)),
+            None => self.overlapped(schedule, now, jitter),
         };
         self.go_on(schedule, now);
         skipped
@@ -240,61 +244,105 @@ impl Cursor {
         let Some(next) = self.next else {
             return self.look_past(schedule, now, Duration::ZERO);
         };
-        match &schedule.kind {
-            Kind::Delay(delay) => self.set_next(schedule, now, deadline_after(now.tick, *delay)),
-            _ if schedule.has_grid() && schedule.overlap == Overlap::Skip && next.at <= now.on(next.axis) => {
-                let tick = rebase(next, schedule.axis(), now);
-                let skipped = self.skip_to(schedule, tick, now.on(schedule.axis()));
-                self.go_on(schedule, now);
-                return skipped + 1;
-            }
-            _ => {}
+        if let Kind::Delay(delay) = &schedule.kind {
+            self.set_next(schedule, now, deadline_after(now.tick, *delay));
+            return 0;
         }
-        0
-    }
-
-    fn skip_to(&mut self, schedule: &Schedule, passed: Tick, to: Tick) -> u64 {
-        let (skipped, last) = schedule.grid_between(passed, to);
-        self.passed = Some(last);
-        self.owed = None;
-        skipped
+        let tick = rebase(next, schedule.axis(), now);
+        let is_owed = self.passed.is_some_and(|passed| tick <= passed);
+        if !schedule.has_grid() || next.at > now.on(next.axis) || is_owed {
+            return 0;
+        }
+        // It has come due, and was not dealt with yet.
+        self.passed = Some(tick);
+        let skipped = self.overlapped(schedule, now, Duration::ZERO);
+        match schedule.overlap {
+            Overlap::Skip => {
+                self.go_on(schedule, now);
+                skipped + 1
+            }
+            // It runs next, and then those that are owed.
+            Overlap::Queue => 0,
+        }
     }
 
     /// As [`Cursor::end`] would, for a look while a run is in progress: ticks that came due meanwhile are passed over if
     /// they will be. Says how many. Nothing happens where the next tick depends on the run's end.
     pub(crate) fn look_past(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> u64 {
-        match self.passed {
-            Some(passed) if schedule.has_grid() && self.next.is_none() => {
-                let present = back(now.on(schedule.axis()), jitter);
-                let skipped = match schedule.overlap {
-                    Overlap::Skip => self.skip_to(schedule, passed, present),
-                    Overlap::Queue => 0,
-                };
-                self.go_on(schedule, now);
-                skipped
-            }
-            _ => 0,
+        if !schedule.has_grid() || self.next.is_some() || self.passed.is_none() {
+            return 0;
         }
+        let skipped = self.overlapped(schedule, now, jitter);
+        self.go_on(schedule, now);
+        skipped
     }
 
     /// After a pause by its owner: what came due meanwhile is forgotten.
     pub(crate) fn resume(&mut self, schedule: &Schedule, now: &Now) {
-        let Some(next) = self.next else { return };
-        let present = now.on(next.axis);
-        if next.at > present {
+        let Some(next) = self.next.filter(|next| next.at <= now.on(next.axis)) else {
+            return;
+        };
+        if let Kind::Delay(delay) = &schedule.kind {
+            self.set_next(schedule, now, deadline_after(now.tick, *delay));
+        } else if schedule.has_grid() {
+            self.owed.clear();
+            self.passed = self.passed.max(Some(rebase(next, schedule.axis(), now)));
+            self.skip_to(schedule, now, now.on(schedule.axis()));
+            self.go_on(schedule, now);
+        }
+    }
+
+    /// Deals with the ticks that came due during a run; says how many are left out.
+    fn overlapped(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> u64 {
+        let present = back(now.on(schedule.axis()), jitter);
+        let passed = self.passed.unwrap_or(present);
+        match schedule.overlap {
+            Overlap::Skip => self.skip_to(schedule, now, present),
+            Overlap::Queue => {
+                let (_, last) = schedule.grid_between(passed, present);
+                self.passed = Some(last);
+                self.owe(Range(passed, last));
+                0
+            }
+        }
+    }
+
+    fn skip_to(&mut self, schedule: &Schedule, now: &Now, to: Tick) -> u64 {
+        let passed = self.passed.unwrap_or_else(|| now.on(schedule.axis()));
+        let (skipped, last) = schedule.grid_between(passed, to);
+        self.passed = Some(last);
+        skipped
+    }
+
+    /// Notes ticks that are to be made up for.
+    fn owe(&mut self, range: Range) {
+        if range.0 == range.1 {
             return;
         }
-        match &schedule.kind {
-            Kind::Delay(delay) => self.set_next(schedule, now, deadline_after(now.tick, *delay)),
-            _ if schedule.has_grid() => {
-                let tick = rebase(next, schedule.axis(), now);
-                let (_, last) = schedule.grid_between(tick, now.on(schedule.axis()));
-                self.passed = Some(last);
-                self.owed = None;
-                self.go_on(schedule, now);
-            }
-            _ => {}
+        let is_full = self.owed.len() == RANGES;
+        match self.owed.back_mut() {
+            Some(last) if last.1 == range.0 || is_full => last.1 = range.1,
+            _ => self.owed.push_back(range),
         }
+    }
+
+    /// One of those begins.
+    fn make_up(&mut self, schedule: &Schedule, tick: Tick) {
+        let Some(first) = self.owed.front_mut() else {
+            return;
+        };
+        first.0 = tick;
+        if schedule.grid_after(tick).is_none_or(|next| next > first.1) {
+            self.owed.pop_front();
+        }
+    }
+
+    /// They are not made up for; says how many they were.
+    fn forgive(&mut self, schedule: &Schedule) -> u64 {
+        let owed = std::mem::take(&mut self.owed);
+        owed.iter()
+            .map(|range| schedule.grid_between(range.0, range.1).0)
+            .sum()
     }
 
     fn set_next(&mut self, schedule: &Schedule, now: &Now, at: Option<Tick>) {
