@@ -39,9 +39,8 @@ impl Engine {
             bed.call();
             return;
         }
-        // A worker is better, if there may be another.
-        self.staff_up(false);
-        if self.idle.read().idle() > 0 || !self.start_keeper() {
+        // A worker is better, if there may be another: it will lead, or come here itself.
+        if self.staff_up(false) || self.idle.read().idle() > 0 || !self.start_keeper() {
             self.timers.book.lock().watch.keeper = None;
         }
     }

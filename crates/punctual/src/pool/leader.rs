@@ -167,7 +167,7 @@ impl Engine {
                 }
             }
         }
-        self.timers.expiries.store(book.watch.expiries, Release);
+        self.mirror(&book);
         self.timers.pending.fetch_sub(moved, AcqRel);
         let next = book.next_look(&self.clock).unwrap_or(Tick::MAX);
         self.timers.next.store(next, Release);

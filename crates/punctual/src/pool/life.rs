@@ -120,7 +120,16 @@ impl Engine {
     /// A task left the queue without a worker: somebody may wait for that.
     pub(super) fn task_removed(&self) {
         self.tell_idle_watchers();
+        self.delayed_task_removed();
+    }
+
+    /// A task left the timers without a worker: it may have been the last that a closed pool waited for.
+    pub(super) fn delayed_task_removed(&self) {
         if self.state() >= State::Shutdown {
+            if self.timers.is_over() {
+                // Workers stayed for it, asleep.
+                self.idle.wake_all();
+            }
             self.try_terminate();
         }
     }

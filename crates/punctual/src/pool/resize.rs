@@ -311,7 +311,9 @@ impl Engine {
     /// Starts workers while tasks wait, nobody is free and the size allows it: after a resize, after a start that
     /// failed, and when a worker's task begins to wait.
     /// `urgent`: also shortly after a start that failed.
-    pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) {
+    /// Says whether it did.
+    pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) -> bool {
+        let mut is_started = false;
         loop {
             let hired = self.hire_if(|crew, unserved| {
                 // Somebody must also be there to watch the clock.
@@ -323,8 +325,9 @@ impl Engine {
                 is_wanted && (urgent || !crew.backs_off(|| self.clock.tick()))
             });
             if hired != Hired::Started {
-                return;
+                return is_started;
             }
+            is_started = true;
         }
     }
 }

@@ -15,7 +15,7 @@
 
 use super::engine::{Attention, Engine};
 use super::leader::Leader;
-use super::watch::Watch;
+use super::watch::{Watch, patience_of};
 use crate::Reason;
 use crate::handle::{TaskHandle, Unrun};
 use crate::queue::{Capacity, Room, Tally};
@@ -271,7 +271,11 @@ impl Book {
             .remove(key)
             .expect("a delayed task is in the store");
         // SAFETY: the share is the store's.
-        unsafe { header.as_ref() }.state.mark_due();
+        let header = unsafe { header.as_ref() };
+        header.state.mark_due();
+        if patience_of(header).is_some() {
+            self.watch.expiring -= 1;
+        }
         timers.pending.fetch_sub(1, AcqRel);
         match timer.open() {
             Due::Task(entry) => entry,
@@ -327,11 +331,22 @@ impl Engine {
             book.runs += 1;
         }
         self.timers.pending.fetch_add(1, AcqRel);
+        // SAFETY: the lock is held, so the store's share is there.
+        let may_expire = patience_of(unsafe { pointer.as_ref() }).is_some();
+        if may_expire {
+            book.watch.expiring += 1;
+            self.mirror(&book);
+        }
         let look = match axis {
             Axis::Ticks => when,
             Axis::Wall => tick_of(when, &self.clock),
         };
         self.look_no_later_than(look, book);
+        if (may_expire || self.config.on_late.is_some())
+            && let Some(me) = self.me.upgrade()
+        {
+            me.keep_the_clock();
+        }
         Ok(())
     }
 
@@ -503,6 +518,9 @@ impl Engine {
                 });
                 if is_mine && let Due::Task(entry) = timer.open() {
                     entry.header().state.mark_due();
+                    if patience_of(entry.header()).is_some() {
+                        book.watch.expiring -= 1;
+                    }
                     *count(&mut book.counts) += 1;
                     self.timers.pending.fetch_sub(1, AcqRel);
                     taken.push(entry);

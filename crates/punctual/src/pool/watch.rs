@@ -22,10 +22,20 @@ use crate::worker::idle::Bed;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// How long a task may wait in the queue.
+pub(super) fn patience_of(task: &Header) -> Option<Duration> {
+    if !task.has_side() {
+        return None;
+    }
+    task.side().and_then(|side| side.expires_in)
+}
+
 /// Under the timers' lock.
 #[derive(Default)]
 pub(super) struct Watch {
     pub(super) expiries: usize,
+    /// Delayed tasks that may expire once they are due.
+    pub(super) expiring: usize,
     look: Option<(Tick, Key)>,
     /// Due tasks by the time they were due, while anybody wants to hear of late ones.
     late: VecDeque<(Tick, Arc<Reference>)>,
@@ -36,7 +46,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Whether anything here must not wait until a worker is free.
     fn is_awaited(&self) -> bool {
-        self.expiries > 0 || self.look.is_some()
+        self.expiries > 0 || self.expiring > 0 || self.look.is_some()
     }
 
     /// Something that is no task has left the store.
@@ -108,15 +118,21 @@ impl Engine {
         };
         let mut book = self.timers.book.lock();
         if book.expire_at(when, task) {
-            self.timers.expiries.store(book.watch.expiries, Release);
+            self.mirror(&book);
             self.look_no_later_than(when, book);
             self.keep_the_clock();
         }
     }
 
+    /// For those who look without the lock.
+    pub(super) fn mirror(&self, book: &Book) {
+        let expiries = book.watch.expiries + book.watch.expiring;
+        self.timers.expiries.store(expiries, Release);
+    }
+
     /// A task that could have expired is taken, or out.
     pub(super) fn no_longer_expires(&self, task: &Header) {
-        let Some(side) = task.side().filter(|side| side.expires_in.is_some()) else {
+        let Some(side) = task.side().filter(|_| patience_of(task).is_some()) else {
             return;
         };
         let timer = {
@@ -124,7 +140,7 @@ impl Engine {
             match std::mem::replace(&mut side.more.lock().expiry, Expiry::Over) {
                 Expiry::Waiting(key) => {
                     book.watch.expiries -= 1;
-                    self.timers.expiries.store(book.watch.expiries, Release);
+                    self.mirror(&book);
                     book.ticks.remove(key)
                 }
                 Expiry::NotYet | Expiry::Over => None,
@@ -151,21 +167,17 @@ impl Engine {
 
     /// A delayed task goes to the due room, so late.
     pub(super) fn became_due(&self, book: &mut Book, entry: &Entry, late: Tick) {
-        let header = entry.header();
-        let patience = if header.has_side() {
-            header.side().and_then(|side| side.expires_in)
-        } else {
-            None
-        };
-        if let Some(patience) = patience {
+        let was_due = || self.clock.tick().saturating_sub(late);
+        if let Some(patience) = patience_of(entry.header()) {
+            book.watch.expiring -= 1;
             // SAFETY: the entry is a share.
             let task = unsafe { Reference::of(entry.pointer()) };
-            if let Some(when) = deadline_after(self.clock.tick(), patience) {
+            if let Some(when) = deadline_after(was_due(), patience) {
                 book.expire_at(when, &task);
             }
         }
         if let Some((limit, _)) = &self.config.on_late {
-            let was_due = self.clock.tick().saturating_sub(late);
+            let was_due = was_due();
             let is_over = |(_, task): &(Tick, Arc<Reference>)| task.header().state.load().is_claimed();
             while book.watch.late.front().is_some_and(is_over) {
                 book.watch.late.pop_front();

@@ -200,6 +200,10 @@ impl Worker<'_> {
                 self.stop_searching(searching);
                 recycle::look_away();
                 engine.tell_idle_watchers();
+                if departure == Departure::Closed {
+                    // Others may have lain down for delayed tasks that are over now.
+                    engine.idle.wake_all();
+                }
                 return Err(departure);
             }
             if searching.is_none() {
