@@ -14,10 +14,10 @@ pub(crate) const HELP: &str = "\
 punctual-bench: Punctual and its peers, interleaved in one run
 
 usage: punctual-bench [OPTIONS]
-       punctual-bench ir A|C PEER TASKS     one bare pass, for valgrind --tool=callgrind
+       punctual-bench ir A|C|G PEER TASKS   one bare pass, for valgrind --tool=callgrind
 
   --quick        smaller sizes, 6 rounds: some minutes instead of half an hour
-  --only X       only this scenario, by its letter (repeatable; see --list)
+  --only X       only this scenario, by its letter, or a part of it, as G-churn (repeatable; see --list)
   --peer NAME    only this peer beside ours (repeatable; see --list)
   --rounds N     rounds per scenario; scenarios without a bar run half as many
   --scale F      multiply all sizes by F, above 0
@@ -118,7 +118,7 @@ fn fill_in_all(options: &mut Options) {
 fn by_letter(letter: &str) -> Result<Vec<Scenario>, String> {
     let matching: Vec<Scenario> = Scenario::ALL
         .into_iter()
-        .filter(|scenario| scenario.letter() == letter)
+        .filter(|scenario| scenario.letter() == letter || scenario.id() == letter)
         .collect();
     if matching.is_empty() {
         let mut allowed: Vec<&str> = Scenario::ALL.into_iter().map(Scenario::letter).collect();
@@ -185,7 +185,8 @@ fn instructions(words: impl Iterator<Item = String>) -> Result<Command, String> 
     let scenario = match scenario.as_str() {
         "A" => Scenario::A,
         "C" => Scenario::C,
-        other => return Err(format!("unknown scenario '{other}' for ir, allowed are A, C")),
+        "G" => Scenario::G,
+        other => return Err(format!("unknown scenario '{other}' for ir, allowed are A, C, G")),
     };
     let peer: Peer = peer.parse()?;
     if peer.kind() == Kind::Jvm {
@@ -230,7 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn filters_repeat_and_a_letter_may_stand_for_two() {
+    fn filters_repeat_and_a_letter_stands_for_all_its_parts() {
+        assert_eq!(
+            options("--only G").scenarios,
+            [Scenario::G, Scenario::GBytes, Scenario::GChurn, Scenario::GGrowth]
+        );
+        assert_eq!(options("--only G-churn").scenarios, [Scenario::GChurn]);
         let some = options("--only L --only A2 --only L --peer rayon --peer j-fjp");
         assert_eq!(
             some.scenarios,
@@ -266,7 +272,7 @@ mod tests {
     #[test]
     fn errors_name_the_value_and_what_is_allowed() {
         for (line, value, allowed) in [
-            ("--only Z", "'Z'", "A, A2, B, C, D, E, F, K, L"),
+            ("--only Z", "'Z'", "A, A2, B, C, D, E, F, G, H, I, J, K, L"),
             ("--only", "--only", "letter"),
             ("--peer go", "'go'", "rayon"),
             ("--peer ours-bounded", "'ours-bounded'", "rivals"),
@@ -279,7 +285,7 @@ mod tests {
             ("--gate --rounds 5", "--rounds 5", "at least 6"),
             ("child A", "1 words", "SCENARIO PEER SIZES"),
             ("child A rayon 5", "'5'", "COUNTxREPEAT"),
-            ("ir E rayon 5", "'E'", "A, C"),
+            ("ir E rayon 5", "'E'", "A, C, G"),
             ("ir A j-fjp 5", "'j-fjp'", "Rust peers"),
             ("ir A rayon none", "'none'", "number"),
         ] {

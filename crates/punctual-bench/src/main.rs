@@ -8,7 +8,7 @@
 //!
 //! The way through the files: `args` says what to do, `catalog` what there is, `run` makes the rounds, `spawn` starts
 //! the children (`jvm` those in Java), a child goes through `child` into `measure`, which drives a pool through
-//! `contend` and counts with `count`. Answers are collected in `samples` and shown by `table`, `bar`, `json`, `svg`.
+//! `contend` and counts with `count`. What knows time goes through `measure/timers` and `contend/timers`. Answers are collected in `samples` and shown by `table`, `bar`, `json`, `svg`.
 //!
 //! # Counting instructions
 //!
@@ -21,6 +21,8 @@
 //! done
 //! # instructions per task = (refs of the second - refs of the first) / 100000
 //! ```
+//!
+//! (G: a pass puts in and takes out twice, so the figure is that of two pairs.)
 //!
 //! valgrind runs one thread at a time: it ranks the work, not the traffic between the cores.
 
@@ -80,8 +82,8 @@ fn list() -> String {
             scenario.sizes(true).to_string(),
         );
         out += &format!(
-            "  {:<3} {full:>12} {quick:>12}  {}\n",
-            scenario.letter(),
+            "  {:<10} {full:>12} {quick:>12}  {}\n",
+            scenario.id(),
             scenario.title()
         );
     }

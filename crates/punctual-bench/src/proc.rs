@@ -1,7 +1,9 @@
 //! What the kernel knows of a process: resident size, context switches, CPU time. A process id in, numbers out, all
-//! from `/proc`. Not here: deciding when to look.
+//! from `/proc` and its clock. Not here: deciding when to look.
 
 use std::{collections::BTreeMap, fs, io, time::Duration};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Resident bytes of this process.
 pub(crate) fn resident_bytes() -> io::Result<u64> {
@@ -14,6 +16,12 @@ pub(crate) fn resident_bytes() -> io::Result<u64> {
     pages
         .map(|pages| pages * 4096)
         .ok_or_else(|| malformed("/proc/self/statm"))
+}
+
+/// CPU time this process has used up to now, by all its threads, also those that ended.
+pub(crate) fn cpu_time() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
 /// Switches and CPU time of every thread of a process at one moment.

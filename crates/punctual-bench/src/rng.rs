@@ -1,5 +1,5 @@
-//! Order of the children inside a round. A seed in, a shuffle out; the seed is printed so that an order can be had
-//! again. Not here: anything that needs good randomness.
+//! Order of the children inside a round, delays of timers. A seed in, a shuffle or a number out; the seed of the order is
+//! printed so that it can be had again. Not here: anything that needs good randomness.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,10 +27,15 @@ impl Shuffler {
         self.0
     }
 
+    /// A number below `limit`, which is not zero and far below 2^64.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
     /// Fisher-Yates; the modulo's bias is far below what an order of a dozen entries could show.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = (self.next() % (last as u64 + 1)) as usize;
+            let other = self.below(last as u64 + 1) as usize;
             items.swap(last, other);
         }
     }

@@ -38,6 +38,9 @@ pub(crate) fn all(options: &Options, spawner: &Spawner, seed: u64) -> Samples {
     let mut shuffler = Shuffler::new(seed);
     for scenario in &options.scenarios {
         let peers = taking_part(*scenario, options, spawner);
+        if peers.is_empty() {
+            continue;
+        }
         for round in 0..rounds_of(*scenario, options.rounds) {
             let mut order = peers.clone();
             shuffler.shuffle(&mut order);
@@ -49,11 +52,12 @@ pub(crate) fn all(options: &Options, spawner: &Spawner, seed: u64) -> Samples {
 
 /// The bar needs all rounds; the others are there to be looked at.
 pub(crate) fn rounds_of(scenario: Scenario, rounds: usize) -> usize {
-    if scenario.is_gated() {
+    let rounds = if scenario.is_gated() {
         rounds
     } else {
         rounds.div_ceil(2)
-    }
+    };
+    rounds.min(scenario.most_rounds())
 }
 
 fn taking_part(scenario: Scenario, options: &Options, spawner: &Spawner) -> Vec<Peer> {
@@ -76,8 +80,8 @@ fn one_round(
 ) {
     // Progress is never part of the report.
     let _ = writeln!(io::stderr(), "{} round {}", scenario.id(), round + 1);
-    if scenario == Scenario::K {
-        for (peer, answer) in spawner.watch_idle(order, scenario.sizes(options.quick)) {
+    if let Some(watch) = scenario.watch() {
+        for (peer, answer) in spawner.watch_idle(scenario, watch, order, scenario.sizes(options.quick)) {
             samples.add(scenario, peer, round, answer);
         }
         return;
@@ -111,5 +115,7 @@ mod tests {
         assert_eq!(rounds_of(Scenario::D, 7), 4);
         assert_eq!(rounds_of(Scenario::D, 1), 1);
         assert_eq!(rounds_of(Scenario::F, 7), 7);
+        assert_eq!(rounds_of(Scenario::KCalendar, 7), 2);
+        assert_eq!(rounds_of(Scenario::KCalendar, 1), 1);
     }
 }

@@ -30,17 +30,18 @@ pub(crate) struct Row {
     pub(crate) metric: Metric,
     pub(crate) config: &'static str,
     pub(crate) peer: Peer,
-    /// `None` where ours failed.
+    /// `None` where ours failed, or has no such number.
     pub(crate) ours: Option<f64>,
     pub(crate) theirs: f64,
+    /// `None` also where the two are not comparable.
     pub(crate) ratio: Option<f64>,
     pub(crate) spread: Option<(f64, f64)>,
 }
 
 impl Row {
-    /// A/A is no loss, whatever it shows.
+    /// A/A is no loss, whatever it shows, and nobody is better than a limit.
     pub(crate) fn is_loss(&self) -> bool {
-        self.peer.kind() != Kind::Control && self.ratio.is_some_and(|ratio| ratio < 1.0)
+        self.peer.is_rival() && self.ratio.is_some_and(|ratio| ratio < 1.0)
     }
 }
 
@@ -158,6 +159,8 @@ impl Samples {
         let theirs = self.median(scenario, rival, metric.name)?;
         let our_median = self.median(scenario, ours, metric.name);
         let our_rounds = self.rounds(scenario, ours, metric.name);
+        let compares = scenario.compares(metric.name, rival);
+        let spread = stats::paired_spread(our_rounds, self.rounds(scenario, rival, metric.name));
         Some(Row {
             scenario,
             metric,
@@ -165,8 +168,10 @@ impl Samples {
             peer: rival,
             ours: our_median,
             theirs,
-            ratio: our_median.map(|ours| stats::ratio(ours, theirs)),
-            spread: stats::paired_spread(our_rounds, self.rounds(scenario, rival, metric.name)),
+            ratio: our_median
+                .filter(|_| compares)
+                .map(|ours| stats::ratio(ours, theirs)),
+            spread: spread.filter(|_| compares),
         })
     }
 }
@@ -227,6 +232,25 @@ mod tests {
         assert_eq!(count(Peer::Rayon, "bounded with room"), 1);
         assert_eq!(count(Peer::OursAgain, "unbounded"), 1);
         assert_eq!(count(Peer::OursAgain, "bounded with room"), 0);
+    }
+
+    #[test]
+    fn what_is_not_comparable_is_shown_without_a_ratio_and_is_no_loss() {
+        let rows = filled(Scenario::G, |peer| if peer == Peer::Ours { 5.0 } else { 1.0 }).rows(Scenario::G);
+        let row = |metric, peer| {
+            let found = rows
+                .iter()
+                .find(|row| row.metric.name == metric && row.peer == peer);
+            found.expect("shown all the same")
+        };
+        assert_eq!(row("cancel_random", Peer::SchedTp).ratio, None);
+        assert_eq!(row("cancel_random", Peer::SchedTp).spread, None);
+        assert!(!row("cancel_random", Peer::SchedTp).is_loss());
+        assert!(row("cancel_random", Peer::TokioSleep).is_loss());
+        assert!(row("insert_warm", Peer::SchedTp).is_loss());
+        let limits = filled(Scenario::H, |peer| if peer == Peer::Ours { 5.0 } else { 1.0 }).rows(Scenario::H);
+        let limit = limits.iter().find(|row| row.peer == Peer::BareFutex);
+        assert!(limit.is_some_and(|row| row.ratio == Some(0.2) && !row.is_loss()));
     }
 
     #[test]

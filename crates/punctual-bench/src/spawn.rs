@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// K: the workers go to sleep, and a fresh JVM ends most of its compiling.
 const SETTLE: Duration = Duration::from_millis(500);
-const WATCH: Duration = Duration::from_secs(3);
 
 pub(crate) type Answer = Result<Vec<Option<f64>>, String>;
 
@@ -43,7 +42,7 @@ impl Spawner {
 
     fn command(&self, scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Command, String> {
         let mut command = match (peer.kind(), &self.jvm) {
-            (Kind::Jvm, Some(jvm)) => jvm.command(),
+            (Kind::Jvm, Some(jvm)) => jvm.command(scenario),
             (Kind::Jvm, None) => return Err("no JVM".to_owned()),
             _ => {
                 let this =
@@ -67,10 +66,16 @@ impl Spawner {
     }
 
     /// Scenario K: all peers at once, since an idle process disturbs nobody, each watched from outside.
-    pub(crate) fn watch_idle(&self, peers: &[Peer], sizes: Sizes) -> Vec<(Peer, Answer)> {
+    pub(crate) fn watch_idle(
+        &self,
+        scenario: Scenario,
+        watch: Duration,
+        peers: &[Peer],
+        sizes: Sizes,
+    ) -> Vec<(Peer, Answer)> {
         let mut ready: Vec<(Peer, Result<Running, String>)> = peers
             .iter()
-            .map(|peer| (*peer, self.idle_child(*peer, sizes)))
+            .map(|peer| (*peer, self.idle_child(scenario, *peer, sizes)))
             .collect();
         thread::sleep(SETTLE);
         let looks = |ready: &[(Peer, Result<Running, String>)]| -> Vec<Result<(Usage, Instant), String>> {
@@ -80,12 +85,18 @@ impl Spawner {
                 .collect()
         };
         let before = looks(&ready);
-        thread::sleep(WATCH);
+        thread::sleep(watch);
         let after = looks(&ready);
         let answers = before.into_iter().zip(after).map(|(before, after)| {
             let ((before, from), (after, to)) = (before?, after?);
             let (switches, cpu) = after.per_second_since(&before, to - from);
-            Ok(vec![Some(switches), Some(cpu)])
+            // The calendar's bound is said for the whole time: to count to 1 and not to 0.033.
+            let times = if scenario == Scenario::KCalendar {
+                (to - from).as_secs_f64()
+            } else {
+                1.0
+            };
+            Ok(vec![Some(switches * times), Some(cpu * times)])
         });
         ready
             .drain(..)
@@ -94,8 +105,8 @@ impl Spawner {
             .collect()
     }
 
-    fn idle_child(&self, peer: Peer, sizes: Sizes) -> Result<Running, String> {
-        let mut running = Running::start(self.command(Scenario::K, peer, sizes)?.stdin(Stdio::piped()))?;
+    fn idle_child(&self, scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Running, String> {
+        let mut running = Running::start(self.command(scenario, peer, sizes)?.stdin(Stdio::piped()))?;
         let line = running.next_line()?;
         if line.trim() == child::READY {
             Ok(running)

@@ -120,6 +120,7 @@ fn colour(kind: Kind) -> &'static str {
         Kind::Ours => "#1b7f4b",
         Kind::Control => "#8fc9ab",
         Kind::Rust => "#c2703d",
+        Kind::Limit => "#999999",
         Kind::Jvm => "#4a6fa5",
     }
 }

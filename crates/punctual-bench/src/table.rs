@@ -39,7 +39,7 @@ fn metric_table(samples: &Samples, scenario: Scenario, metric: Metric, rows: &[R
 
     let mut out = String::new();
     let mut line = format!(
-        "\n{:<30}{:>10}  {:<19}",
+        "\n{:<34}{:>10}  {:<19}",
         format!("{}, {}", metric.name, metric.unit),
         "median",
         "[min-max]"
@@ -55,8 +55,8 @@ fn metric_table(samples: &Samples, scenario: Scenario, metric: Metric, rows: &[R
             .min_max(scenario, peer, metric.name)
             .unwrap_or((median, median));
         let mut line = format!(
-            "  {:<28}{:>10}  {:<19}",
-            label(peer, scenario),
+            "  {:<32}{:>10}  {:<19}",
+            label(peer, scenario, metric),
             short(median),
             format!("[{}-{}]", short(min), short(max))
         );
@@ -72,8 +72,13 @@ fn metric_table(samples: &Samples, scenario: Scenario, metric: Metric, rows: &[R
     out
 }
 
-fn label(peer: Peer, scenario: Scenario) -> String {
+fn label(peer: Peer, scenario: Scenario, metric: Metric) -> String {
     match peer.kind() {
+        Kind::Rust if !scenario.compares(metric.name, peer) => format!("{} (only marks)", peer.name()),
+        Kind::Rust | Kind::Jvm if scenario.is_insertion() && !peer.owns_closure(scenario) => {
+            format!("{} (no closure)", peer.name())
+        }
+        Kind::Limit => format!("{} (limit)", peer.name()),
         Kind::Ours => format!("OURS {}", peer.config(scenario)),
         Kind::Control => "ours again (A/A control)".to_owned(),
         Kind::Rust | Kind::Jvm => peer.name().to_owned(),
@@ -121,7 +126,7 @@ pub(crate) fn bar(verdicts: &[Verdict], rounds: usize) -> String {
     let mut out = format!("\n== bar ({rounds} interleaved rounds, medians)\n");
     let _ = writeln!(
         out,
-        "  {:<34}{:<16}{:<16}{:<18}measured",
+        "  {:<38}{:<24}{:<24}{:<18}measured",
         "", "must", "goal", "standing"
     );
     for Verdict {
@@ -134,7 +139,7 @@ pub(crate) fn bar(verdicts: &[Verdict], rounds: usize) -> String {
     {
         let _ = writeln!(
             out,
-            "  {what:<34}{must:<16}{goal:<16}{:<18}{measured}",
+            "  {what:<38}{must:<24}{goal:<24}{:<18}{measured}",
             standing.word()
         );
     }
@@ -193,6 +198,21 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
+    }
+
+    #[test]
+    fn labels_say_who_only_marks_who_keeps_nothing_and_what_is_a_limit() {
+        let text = scenario(&filled(Scenario::G, |_| 1.0), Scenario::G);
+        for part in [
+            "sched-tp (only marks)",
+            "tokio-sleep (no closure)",
+            "\n  sched-tp  ",
+        ] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+        let text = scenario(&filled(Scenario::H, |_| 1.0), Scenario::H);
+        assert!(text.contains("bare-futex-slack1 (limit)"), "{text}");
+        assert!(!text.contains("no closure"), "{text}");
     }
 
     #[test]

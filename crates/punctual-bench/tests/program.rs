@@ -133,6 +133,70 @@ fn an_idle_pool_is_watched_from_outside() {
 }
 
 #[test]
+fn an_idle_pool_with_timers_is_watched_too() {
+    let output = bench(&["--rounds", "1", "--only", "K-timers", "--peer", "sched-tp"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    for part in ["K: idle pool with far timers", "timer_switches", "at most 0"] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
+fn timers_are_measured_beside_the_limits_of_the_machine() {
+    let mut args = vec!["--scale", "0.002", "--rounds", "1"];
+    for letter in ["G", "H", "I", "J"] {
+        args.extend(["--only", letter]);
+    }
+    for peer in [
+        "sched-tp",
+        "tokio-delayqueue",
+        "tokio-interval",
+        "bare-futex-slack1",
+    ] {
+        args.extend(["--peer", peer]);
+    }
+    let output = bench(&args);
+    let text = stdout(&output);
+    assert!(
+        output.status.success() && !text.contains("FAILED"),
+        "{text}{}",
+        stderr(&output)
+    );
+    for part in [
+        "sched-tp (only marks)",
+        "tokio-delayqueue (no closure)",
+        "bare-futex-slack1 (limit)",
+        "within 1.3x of bare",
+        "G flatness, unbounded",
+        "spread_behind",
+        "tokio-interval",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
+fn the_jvm_timers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
+    let mut args = vec!["--scale", "0.0002", "--rounds", "1", "--peer", "j-stpe"];
+    for letter in ["G", "H", "I", "J", "K-timers"] {
+        args.extend(["--only", letter]);
+    }
+    let output = bench(&args);
+    let text = stdout(&output);
+    assert!(
+        output.status.success() && !text.contains("FAILED"),
+        "{text}{}",
+        stderr(&output)
+    );
+    let tables = text.split("== losses").next().unwrap_or_default();
+    if !text.contains("JVM peers skipped: ") {
+        // G: four, two of memory, two of churn, two of growth; six in H; two and three in I; five in J; two in K.
+        assert_eq!(tables.matches("\n  j-stpe").count(), 28, "{text}");
+    }
+}
+
+#[test]
 fn the_jvm_peers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
     let mut args = vec![
         "--scale",
@@ -170,7 +234,7 @@ fn the_jvm_peers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
 
 #[test]
 fn a_bare_pass_runs_for_callgrind() {
-    for scenario in ["A", "C"] {
+    for scenario in ["A", "C", "G"] {
         assert!(bench(&["ir", scenario, "ours", "500"]).status.success());
     }
 }

@@ -1,5 +1,5 @@
 //! The one door through which every Rust pool is driven, so that each scenario is written once. In: closures. Out:
-//! their results. Not here: the JVM peers, which have the same scenarios in `java/Peers.java`.
+//! their results. Not here: the JVM peers, which have the same scenarios in `java/Peers.java`; and time, see `timers`.
 //!
 //! Pools are leaked on purpose: a child process lives as long as its pool, tasks may hold `&'static` to it without
 //! a counted clone per task, and shutting down is in no scenario.
@@ -7,6 +7,7 @@
 mod async_pools;
 mod ours;
 mod thread_pools;
+pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
 pub(crate) use ours::Ours;

@@ -5,7 +5,7 @@ use punctual::{Pool, Queue, Reject, TaskHandle};
 use super::{CallerRuns, Contender, WORKERS};
 
 /// A fixed pool with the queue and the policy under test.
-pub(crate) struct Ours(Pool);
+pub(crate) struct Ours(pub(super) Pool);
 
 impl Ours {
     pub(crate) fn open(queue: Queue) -> Self {

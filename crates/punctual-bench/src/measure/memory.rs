@@ -18,11 +18,11 @@ use crate::{
 pub(crate) fn execute<P: Contender>(pool: &'static P, tasks: u64) -> Figures {
     let held = Held::workers_of(pool);
     let tally = Tally::start();
-    let figures = growth(tasks, "execute", "execute_heap", || {
-        for i in 0..tasks {
-            pool.execute(move || ran(i));
-        }
-    });
+    let before = Reading::take();
+    for i in 0..tasks {
+        pool.execute(move || ran(i));
+    }
+    let figures = before.growth("execute", "execute_heap", tasks);
     held.release();
     tally.wait_for(tasks);
     figures
@@ -31,11 +31,11 @@ pub(crate) fn execute<P: Contender>(pool: &'static P, tasks: u64) -> Figures {
 pub(crate) fn submit<P: Contender>(pool: &'static P, tasks: u64) -> Figures {
     let mut handles = touched_places::<P::Handle>(tasks);
     let held = Held::workers_of(pool);
-    let figures = growth(tasks, "submit", "submit_heap", || {
-        for (i, place) in (0..tasks).zip(&mut handles) {
-            *place = Some(pool.submit(move || black_box(i)));
-        }
-    });
+    let before = Reading::take();
+    for (i, place) in (0..tasks).zip(&mut handles) {
+        *place = Some(pool.submit(move || black_box(i)));
+    }
+    let figures = before.growth("submit", "submit_heap", tasks);
     held.release();
     for handle in handles.into_iter().flatten() {
         P::join(handle);
@@ -43,16 +43,38 @@ pub(crate) fn submit<P: Contender>(pool: &'static P, tasks: u64) -> Figures {
     figures
 }
 
-fn growth(tasks: u64, resident: &'static str, heap: &'static str, fill: impl FnOnce()) -> Figures {
-    let read = || proc::resident_bytes().expect("/proc/self/statm is readable");
-    let (resident_before, heap_before) = (read(), alloc::live_bytes());
-    fill();
-    let per_task = |after: u64, before: u64| after.saturating_sub(before) as f64 / tasks as f64;
-    let mut figures = vec![(resident, per_task(read(), resident_before))];
-    if let (Some(after), Some(before)) = (alloc::live_bytes(), heap_before) {
-        figures.push((heap, per_task(after, before)));
+/// Memory of this process at one moment, to be compared with now.
+pub(super) struct Reading {
+    resident: u64,
+    heap: Option<u64>,
+}
+
+impl Reading {
+    pub(super) fn take() -> Self {
+        Reading {
+            resident: proc::resident_bytes().expect("/proc/self/statm is readable"),
+            heap: alloc::live_bytes(),
+        }
     }
-    figures
+
+    /// Bytes per task since this was taken; what became less has not grown.
+    pub(super) fn resident_growth(&self, tasks: u64) -> f64 {
+        per_task(self.resident, Reading::take().resident, tasks)
+    }
+
+    /// The same as figures, with the live heap where it is counted.
+    pub(super) fn growth(&self, resident: &'static str, heap: &'static str, tasks: u64) -> Figures {
+        let now = Reading::take();
+        let mut figures = vec![(resident, per_task(self.resident, now.resident, tasks))];
+        if let (Some(before), Some(after)) = (self.heap, now.heap) {
+            figures.push((heap, per_task(before, after, tasks)));
+        }
+        figures
+    }
+}
+
+fn per_task(before: u64, after: u64, tasks: u64) -> f64 {
+    after.saturating_sub(before) as f64 / tasks as f64
 }
 
 #[derive(Default)]
@@ -68,12 +90,12 @@ struct GateState {
 }
 
 /// Every worker of a pool stands in a task until released.
-struct Held(Arc<Gate>);
+pub(super) struct Held(Arc<Gate>);
 
 impl Held {
     /// One holding task at a time, each waited for: a worker that takes several tasks in one go would otherwise sit
     /// on the second one while it stands in the first.
-    fn workers_of<P: Contender>(pool: &'static P) -> Self {
+    pub(super) fn workers_of<P: Contender>(pool: &'static P) -> Self {
         let gate = Arc::new(Gate::default());
         for held in 1..=WORKERS {
             let inside = Arc::clone(&gate);
@@ -86,7 +108,7 @@ impl Held {
         Held(gate)
     }
 
-    fn release(self) {
+    pub(super) fn release(self) {
         self.0.update(|state| state.open = true);
     }
 }
@@ -100,5 +122,16 @@ impl Gate {
     fn wait_until(&self, ready: impl Fn(&GateState) -> bool) {
         let state = self.state.lock().expect("nothing panics under the gate's lock");
         drop(self.changed.wait_while(state, |state| !ready(state)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_per_task_and_never_negative() {
+        assert_eq!(per_task(1000, 4200, 100), 32.0);
+        assert_eq!(per_task(4200, 1000, 100), 0.0);
     }
 }

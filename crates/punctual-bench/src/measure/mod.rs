@@ -7,6 +7,7 @@ mod ping;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod timers;
 pub(crate) mod work;
 
 use punctual::Queue;
@@ -30,6 +31,9 @@ const OVERLOADED: usize = 1024;
 
 /// Runs one scenario with one Rust peer; the error says what does not go together.
 pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figures, String> {
+    if scenario.is_timed() {
+        return timers::run(scenario, peer, sizes);
+    }
     if scenario == Scenario::F {
         return match peer {
             Peer::Ours | Peer::OursAgain => Ok(overload(Ours::caller_runs(OVERLOADED), sizes)),
@@ -48,8 +52,12 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
         Peer::Threadpool => with(Threadpool::open(), scenario, sizes),
         Peer::RustyPool => with(RustyPool::open(), scenario, sizes),
         Peer::Crossbeam => with(Crossbeam::unbounded(), scenario, sizes),
-        Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => {
-            return Err(format!("{} runs in a JVM, not in this process", peer.name()));
+        _ => {
+            return Err(format!(
+                "{} does not take part in scenario {}, or runs in a JVM and not in this process",
+                peer.name(),
+                scenario.id()
+            ));
         }
     })
 }
@@ -69,10 +77,10 @@ fn with<P: Contender>(pool: P, scenario: Scenario, sizes: Sizes) -> Figures {
             })
         }
         Scenario::E => ping::run(pool, count, repeat),
-        Scenario::F => unreachable!("scenario F takes pools that let the caller run, see `run`"),
         Scenario::K => idle::run(pool, count),
         Scenario::LExecute => memory::execute(pool, count),
         Scenario::LSubmit => memory::submit(pool, count),
+        other => unreachable!("scenario {} does not take a plain pool, see `run`", other.id()),
     }
 }
 

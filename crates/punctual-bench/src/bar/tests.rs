@@ -1,0 +1,177 @@
+//! Verdicts on made-up runs.
+
+use super::*;
+use crate::samples::filled;
+
+fn standings(scenario: Scenario, value: impl Fn(Peer) -> f64) -> Vec<Standing> {
+    judge(&filled(scenario, value), &[scenario])
+        .into_iter()
+        .map(|verdict| verdict.standing)
+        .collect()
+}
+
+fn ours_and(ours: f64, rust: f64, jvm: f64) -> impl Fn(Peer) -> f64 {
+    move |peer| match peer.kind() {
+        Kind::Ours | Kind::Control => ours,
+        Kind::Rust | Kind::Limit => rust,
+        Kind::Jvm => jvm,
+    }
+}
+
+#[test]
+fn ratios_are_judged_for_each_configuration() {
+    use Standing::{Goal, Met, Missed};
+    assert_eq!(standings(Scenario::A, ours_and(10.0, 90.0, 25.0)), [Goal; 4]);
+    assert_eq!(standings(Scenario::A, ours_and(10.0, 40.0, 13.0)), [Met; 4]);
+    assert_eq!(standings(Scenario::A, ours_and(10.0, 39.9, 12.9)), [Missed; 4]);
+    let bounded_is_slow = |peer| {
+        if peer == Peer::OursBounded {
+            20.0
+        } else {
+            ours_and(10.0, 40.0, 25.0)(peer)
+        }
+    };
+    assert_eq!(
+        standings(Scenario::A2, bounded_is_slow),
+        [Met, Missed, Goal, Missed]
+    );
+}
+
+#[test]
+fn the_best_rust_peer_counts_and_the_jvm_is_no_rust_peer() {
+    let one_is_fast = |peer| match peer {
+        Peer::Crossbeam => 29.0,
+        other => ours_and(10.0, 300.0, 1.0)(other),
+    };
+    assert_eq!(
+        standings(Scenario::B, one_is_fast),
+        [Standing::Missed, Standing::Missed]
+    );
+    let verdict = &judge(&filled(Scenario::B, one_is_fast), &[Scenario::B])[0];
+    assert!(
+        verdict.measured.contains("crossbeam") && verdict.measured.starts_with("2.90x"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn the_best_of_all_counts_where_the_bar_says_so() {
+    let f = |rust, jvm| standings(Scenario::F, ours_and(100.0, rust, jvm));
+    assert_eq!(f(105.0, 200.0), [Standing::Goal]);
+    assert_eq!(f(200.0, 95.0), [Standing::Met]);
+    assert_eq!(f(94.9, 200.0), [Standing::Missed]);
+}
+
+#[test]
+fn a_mere_goal_cannot_be_missed() {
+    assert_eq!(
+        standings(Scenario::C, ours_and(10.0, 40.0, 5.0)),
+        [Standing::Met, Standing::NotYet]
+    );
+}
+
+#[test]
+fn absolute_limits_need_no_peer() {
+    assert_eq!(standings(Scenario::K, |_| 0.0), [Standing::Goal]);
+    assert_eq!(standings(Scenario::K, |_| 0.34), [Standing::Missed]);
+    assert_eq!(standings(Scenario::LExecute, |_| 32.0), [Standing::Met]);
+    assert_eq!(standings(Scenario::LSubmit, |_| 112.1), [Standing::Missed]);
+}
+
+#[test]
+fn the_strict_limit_of_the_ping_tail_is_strict() {
+    let verdicts = judge(&filled(Scenario::E, |_| 5.0), &[Scenario::E]);
+    let tail = verdicts.iter().find(|verdict| verdict.what.contains("busy_p99"));
+    assert_eq!(tail.map(|verdict| verdict.standing), Some(Standing::Missed));
+}
+
+#[test]
+fn what_was_not_measured_is_said_and_not_asked_for_is_silent() {
+    let nothing = Samples::default();
+    let verdicts = judge(&nothing, &[Scenario::K]);
+    assert_eq!(
+        verdicts
+            .iter()
+            .map(|verdict| verdict.standing)
+            .collect::<Vec<_>>(),
+        [Standing::NotMeasured]
+    );
+    assert_eq!(judge(&nothing, &[Scenario::D]), []);
+}
+
+fn standing_of(scenario: Scenario, what: &str, must: &str, value: impl Fn(Peer) -> f64) -> Option<Standing> {
+    judge(&filled(scenario, value), &[scenario])
+        .into_iter()
+        .find(|verdict| verdict.what.contains(what) && verdict.must.contains(must))
+        .map(|verdict| verdict.standing)
+}
+
+#[test]
+fn an_insertion_must_beat_those_that_keep_closures_and_wants_to_beat_all() {
+    let one_has_no_closure = |peer| match peer {
+        Peer::Ours => 100.0,
+        Peer::TokioDelayQueue => 90.0,
+        Peer::JStpe => 10.0,
+        _ => 120.0,
+    };
+    let standing = |must| standing_of(Scenario::G, "insert_warm", must, one_has_no_closure);
+    assert_eq!(standing("1.2x best Rust owner"), Some(Standing::Met));
+    assert_eq!(standing("-"), Some(Standing::NotYet));
+    let owner_is_faster = |peer| if peer == Peer::SchedTp { 99.0 } else { 100.0 };
+    let standing = |what| standing_of(Scenario::G, what, "best Rust owner", owner_is_faster);
+    assert_eq!(standing("insert_cold"), Some(Standing::Missed));
+}
+
+#[test]
+fn whoever_only_marks_has_no_say_in_cancels() {
+    let marking_is_fast = |peer| match peer {
+        Peer::Ours => 100.0,
+        Peer::SchedTp => 20.0,
+        _ => 160.0,
+    };
+    let standing = standing_of(Scenario::G, "cancel_random", "best peer", marking_is_fast);
+    assert_eq!(standing, Some(Standing::Goal));
+}
+
+#[test]
+fn a_limit_is_kept_near_and_the_better_one_counts() {
+    let late = |ours: f64| {
+        standing_of(Scenario::H, "p50", "of bare", move |peer| match peer {
+            Peer::Ours => ours,
+            Peer::BareNanosleepSlack1 => 10.0,
+            Peer::BareFutexSlack1 => 12.0,
+            _ => 1.0,
+        })
+    };
+    assert_eq!(late(11.0), Some(Standing::Goal));
+    assert_eq!(late(13.0), Some(Standing::Met));
+    assert_eq!(late(13.1), Some(Standing::Missed));
+    // And a limit is nobody's best peer.
+    let against_peers = standing_of(Scenario::H, "p50", "1.1x best peer", |peer| match peer.kind() {
+        Kind::Limit => 1.0,
+        Kind::Ours => 10.0,
+        _ => 11.0,
+    });
+    assert_eq!(against_peers, Some(Standing::Met));
+}
+
+#[test]
+fn flatness_and_wake_ups_are_absolute() {
+    let flat = |value| standing_of(Scenario::GGrowth, "flatness", "at most 2", move |_| value);
+    assert_eq!(flat(2.0), Some(Standing::Met));
+    assert_eq!(flat(2.01), Some(Standing::Missed));
+    assert_eq!(standings(Scenario::KTimers, |_| 0.34), [Standing::Missed]);
+}
+
+#[test]
+fn every_demand_is_on_a_metric_that_exists() {
+    for demand in BAR {
+        let known = demand.scenario.metrics();
+        assert!(
+            known.iter().any(|metric| metric.name == demand.metric),
+            "{} has no {}",
+            demand.scenario.id(),
+            demand.metric
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! Who is measured, and what must be known about each to compare fairly. In: nothing. Out: names and properties. Not
+//! here: which scenario takes whom, see the scenarios.
+
+use std::str::FromStr;
+
+use super::Scenario;
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Peer {
+    Ours,
+    OursBounded,
+    /// The control: ours under a second name. What its row shows is noise.
+    OursAgain,
+    Rayon,
+    Tokio,
+    TokioBlocking,
+    AsyncExecutor,
+    Futures,
+    Threadpool,
+    RustyPool,
+    Crossbeam,
+    SchedTp,
+    /// A boxed `Sleep`, polled once.
+    TokioSleep,
+    /// A spawned task that sleeps and then calls the closure.
+    TokioSpawnSleep,
+    TokioDelayQueue,
+    TokioInterval,
+    AsyncIo,
+    BareNanosleep,
+    BareNanosleepSlack1,
+    BareFutex,
+    BareFutexSlack1,
+    JFixedLbq,
+    JFixedAbq,
+    JFjp,
+    JStpe,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ours,
+    Control,
+    Rust,
+    /// What the kernel gives to a thread that does nothing else: no rival, nobody can be better.
+    Limit,
+    Jvm,
+}
+
+impl Peer {
+    pub(crate) const ALL: [Peer; 25] = [
+        Peer::Ours,
+        Peer::OursBounded,
+        Peer::OursAgain,
+        Peer::Rayon,
+        Peer::Tokio,
+        Peer::TokioBlocking,
+        Peer::AsyncExecutor,
+        Peer::Futures,
+        Peer::Threadpool,
+        Peer::RustyPool,
+        Peer::Crossbeam,
+        Peer::SchedTp,
+        Peer::TokioSleep,
+        Peer::TokioSpawnSleep,
+        Peer::TokioDelayQueue,
+        Peer::TokioInterval,
+        Peer::AsyncIo,
+        Peer::BareNanosleep,
+        Peer::BareNanosleepSlack1,
+        Peer::BareFutex,
+        Peer::BareFutexSlack1,
+        Peer::JFixedLbq,
+        Peer::JFixedAbq,
+        Peer::JFjp,
+        Peer::JStpe,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Peer::Ours => "ours",
+            Peer::OursBounded => "ours-bounded",
+            Peer::OursAgain => "ours-again",
+            Peer::Rayon => "rayon",
+            Peer::Tokio => "tokio",
+            Peer::TokioBlocking => "tokio-blocking",
+            Peer::AsyncExecutor => "async-executor",
+            Peer::Futures => "futures",
+            Peer::Threadpool => "threadpool",
+            Peer::RustyPool => "rusty_pool",
+            Peer::Crossbeam => "crossbeam",
+            Peer::SchedTp => "sched-tp",
+            Peer::TokioSleep => "tokio-sleep",
+            Peer::TokioSpawnSleep => "tokio-spawn-sleep",
+            Peer::TokioDelayQueue => "tokio-delayqueue",
+            Peer::TokioInterval => "tokio-interval",
+            Peer::AsyncIo => "async-io",
+            Peer::BareNanosleep => "bare-nanosleep",
+            Peer::BareNanosleepSlack1 => "bare-nanosleep-slack1",
+            Peer::BareFutex => "bare-futex",
+            Peer::BareFutexSlack1 => "bare-futex-slack1",
+            Peer::JFixedLbq => "j-fixed-lbq",
+            Peer::JFixedAbq => "j-fixed-abq",
+            Peer::JFjp => "j-fjp",
+            Peer::JStpe => "j-stpe",
+        }
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Peer::Ours | Peer::OursBounded => Kind::Ours,
+            Peer::OursAgain => Kind::Control,
+            Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe => Kind::Jvm,
+            Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
+                Kind::Limit
+            }
+            _ => Kind::Rust,
+        }
+    }
+
+    /// A pool of threads or tasks, for the scenarios without time.
+    pub(crate) fn is_pool(self) -> bool {
+        match self {
+            Peer::Ours | Peer::OursBounded | Peer::OursAgain => true,
+            Peer::Rayon | Peer::Tokio | Peer::TokioBlocking | Peer::AsyncExecutor | Peer::Futures => true,
+            Peer::Threadpool | Peer::RustyPool | Peer::Crossbeam => true,
+            Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => true,
+            Peer::SchedTp | Peer::TokioSleep | Peer::TokioSpawnSleep | Peer::TokioDelayQueue => false,
+            Peer::TokioInterval | Peer::AsyncIo | Peer::JStpe => false,
+            Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
+                false
+            }
+        }
+    }
+
+    /// A rival, not ours and not a limit.
+    pub(crate) fn is_rival(self) -> bool {
+        matches!(self.kind(), Kind::Rust | Kind::Jvm)
+    }
+
+    /// What is kept until the time comes. In G (and its parts) these keep a closure and give a handle back, as ours
+    /// does; the others keep a waker or a number, and somebody else has to keep what is to be done.
+    pub(crate) fn owns_closure(self, scenario: Scenario) -> bool {
+        match self {
+            Peer::TokioSleep | Peer::TokioDelayQueue => false,
+            // Where it only inserts it is a bare timer; where things run it is a task of an executor.
+            Peer::AsyncIo => !scenario.is_insertion(),
+            _ => self.kind() != Kind::Limit,
+        }
+    }
+
+    /// Whether a cancelled timer is taken out. The others mark it and keep it, with all it holds, until its time comes:
+    /// cheap, but no cancellation to be compared with.
+    pub(crate) fn removes_on_cancel(self) -> bool {
+        self != Peer::SchedTp
+    }
+
+    /// The queue ours had, as the rows say it.
+    pub(crate) fn config(self, scenario: Scenario) -> &'static str {
+        match (self, scenario) {
+            (Peer::OursBounded, _) => "bounded with room",
+            // Until there is a queue for forking, the row must not pass for one.
+            (_, Scenario::D) => "plain queue",
+            (_, Scenario::F) => "bounded(1024)",
+            _ => "unbounded",
+        }
+    }
+}
+
+impl FromStr for Peer {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Peer::ALL
+            .into_iter()
+            .find(|peer| peer.name() == name)
+            .ok_or_else(|| {
+                let allowed: Vec<&str> = Peer::ALL.into_iter().map(Peer::name).collect();
+                format!("unknown peer '{name}', allowed are {}", allowed.join(", "))
+            })
+    }
+}

@@ -1,0 +1,132 @@
+//! Scenario I: many timers due at one instant, or at a million a second. In: timers, how many. Out: milliseconds from the
+//! first time to the last run, how far behind its time the last one ran, and CPU milliseconds meanwhile.
+//!
+//! Bodies are trivial, so not each looks at the clock; every 1024th does, and none of ours may be early.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use super::{super::Figures, insert::SEED, wait_out};
+use crate::{
+    contend::timers::Firing,
+    count::{Tally, ran},
+    proc,
+    rng::Shuffler,
+};
+
+/// Time to arm one timer, generously, and what there is at least in all.
+const ARMING: Duration = Duration::from_nanos(1500);
+const LEAST_LEAD: Duration = Duration::from_millis(200);
+
+/// Arming that took longer than it was given is done again with twice the time.
+const TRIES: u32 = 5;
+
+const LOOK_EVERY: u64 = 1024;
+
+struct Board {
+    base: Instant,
+    after_base: Vec<Duration>,
+    early: AtomicU64,
+}
+
+impl Board {
+    fn note(&self, index: u64) {
+        if index.is_multiple_of(LOOK_EVERY) && Instant::now() < self.base + self.after_base[index as usize] {
+            self.early.fetch_add(1, Relaxed);
+        }
+        ran(index);
+    }
+}
+
+/// What one try showed.
+struct Seen {
+    wall: Duration,
+    behind: Duration,
+    cpu: Duration,
+}
+
+pub(crate) fn same<T: Firing>(timers: &mut T, count: u64, strict: bool) -> Figures {
+    let seen = run(timers, vec![Duration::ZERO; count as usize], strict);
+    vec![("same_wall", ms(seen.wall)), ("same_cpu", ms(seen.cpu))]
+}
+
+pub(crate) fn spread<T: Firing>(timers: &mut T, count: u64, strict: bool) -> Figures {
+    let seen = run(timers, one_a_microsecond(count), strict);
+    vec![
+        ("spread_wall", ms(seen.wall)),
+        ("spread_behind", ms(seen.behind)),
+        ("spread_cpu", ms(seen.cpu)),
+    ]
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// A million a second whatever the count, in random order.
+fn one_a_microsecond(count: u64) -> Vec<Duration> {
+    let mut rng = Shuffler::new(SEED);
+    (0..count)
+        .map(|_| Duration::from_micros(rng.below(count)))
+        .collect()
+}
+
+fn run<T: Firing>(timers: &mut T, times: Vec<Duration>, strict: bool) -> Seen {
+    let count = times.len() as u32;
+    let mut lead = LEAST_LEAD.max(ARMING * count);
+    for _ in 0..TRIES {
+        if let Some(seen) = attempt(timers, &times, lead, strict) {
+            return seen;
+        }
+        lead *= 2;
+    }
+    panic!("arming {count} timers took longer than {lead:?}");
+}
+
+/// `None` when the first came due before the last was armed.
+fn attempt<T: Firing>(timers: &mut T, times: &[Duration], lead: Duration, strict: bool) -> Option<Seen> {
+    let count = times.len() as u64;
+    let board: &'static Board = Box::leak(Box::new(Board {
+        base: Instant::now() + lead,
+        after_base: times.to_vec(),
+        early: AtomicU64::new(0),
+    }));
+    let tally = Tally::start();
+    let note = |index| board.note(index);
+    for (index, after) in (0..).zip(&board.after_base) {
+        timers.arm(board.base + *after, index, note);
+    }
+    timers.armed(note);
+    let in_time = Instant::now() < board.base;
+    let last = board.base + times.iter().max().copied().unwrap_or_default();
+    std::thread::sleep(board.base.saturating_duration_since(Instant::now()));
+    let cpu = proc::cpu_time();
+    wait_out(&tally, count, last);
+    let end = Instant::now();
+    let seen = Seen {
+        wall: end - board.base,
+        behind: end.saturating_duration_since(last),
+        cpu: proc::cpu_time() - cpu,
+    };
+    let early = board.early.load(Relaxed);
+    assert!(
+        !strict || (early == 0 && end >= last),
+        "{early} of the timers looked at were early; the last ran {:?} before its time",
+        last.saturating_duration_since(end)
+    );
+    in_time.then_some(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_a_million_a_second() {
+        let some = one_a_microsecond(5000);
+        assert!(some.iter().all(|at| *at < Duration::from_millis(5)));
+        assert!(some.iter().any(|at| *at > Duration::from_micros(4900)));
+    }
+}
