@@ -357,7 +357,7 @@ public final class Timers {
 
     static String run(String scenario, int count, int repeat) throws Exception {
         switch (scenario) {
-            case "G":
+            case "G-insert":
                 return insertAndCancel(count, repeat);
             case "G-bytes":
                 return bytes(count);

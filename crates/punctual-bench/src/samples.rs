@@ -236,7 +236,11 @@ mod tests {
 
     #[test]
     fn what_is_not_comparable_is_shown_without_a_ratio_and_is_no_loss() {
-        let rows = filled(Scenario::G, |peer| if peer == Peer::Ours { 5.0 } else { 1.0 }).rows(Scenario::G);
+        let rows = filled(
+            Scenario::GInsert,
+            |peer| if peer == Peer::Ours { 5.0 } else { 1.0 },
+        )
+        .rows(Scenario::GInsert);
         let row = |metric, peer| {
             let found = rows
                 .iter()

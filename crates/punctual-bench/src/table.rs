@@ -11,7 +11,7 @@ use crate::{
 
 /// Everything about one scenario.
 pub(crate) fn scenario(samples: &Samples, scenario: Scenario) -> String {
-    let mut out = format!("\n== {}: {}\n", scenario.letter(), scenario.title());
+    let mut out = format!("\n== {}: {}\n", scenario.id(), scenario.title());
     if let Some(note) = scenario.note() {
         out += &format!("   note: {note}\n");
     }
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn labels_say_who_only_marks_who_keeps_nothing_and_what_is_a_limit() {
-        let text = scenario(&filled(Scenario::G, |_| 1.0), Scenario::G);
+        let text = scenario(&filled(Scenario::GInsert, |_| 1.0), Scenario::GInsert);
         for part in [
             "sched-tp (only marks)",
             "tokio-sleep (no closure)",

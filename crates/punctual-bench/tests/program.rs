@@ -137,7 +137,11 @@ fn an_idle_pool_with_timers_is_watched_too() {
     let output = bench(&["--rounds", "1", "--only", "K-timers", "--peer", "sched-tp"]);
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
-    for part in ["K: idle pool with far timers", "timer_switches", "at most 0"] {
+    for part in [
+        "K-timers: idle pool with far timers",
+        "timer_switches",
+        "at most 0",
+    ] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
 }

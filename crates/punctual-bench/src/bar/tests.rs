@@ -114,11 +114,11 @@ fn an_insertion_must_beat_those_that_keep_closures_and_wants_to_beat_all() {
         Peer::JStpe => 10.0,
         _ => 120.0,
     };
-    let standing = |must| standing_of(Scenario::G, "insert_warm", must, one_has_no_closure);
+    let standing = |must| standing_of(Scenario::GInsert, "insert_warm", must, one_has_no_closure);
     assert_eq!(standing("1.2x best Rust owner"), Some(Standing::Met));
     assert_eq!(standing("-"), Some(Standing::NotYet));
     let owner_is_faster = |peer| if peer == Peer::SchedTp { 99.0 } else { 100.0 };
-    let standing = |what| standing_of(Scenario::G, what, "best Rust owner", owner_is_faster);
+    let standing = |what| standing_of(Scenario::GInsert, what, "best Rust owner", owner_is_faster);
     assert_eq!(standing("insert_cold"), Some(Standing::Missed));
 }
 
@@ -129,7 +129,7 @@ fn whoever_only_marks_has_no_say_in_cancels() {
         Peer::SchedTp => 20.0,
         _ => 160.0,
     };
-    let standing = standing_of(Scenario::G, "cancel_random", "best peer", marking_is_fast);
+    let standing = standing_of(Scenario::GInsert, "cancel_random", "best peer", marking_is_fast);
     assert_eq!(standing, Some(Standing::Goal));
 }
 

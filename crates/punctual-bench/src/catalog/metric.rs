@@ -75,7 +75,7 @@ impl Scenario {
     pub(crate) fn metrics(self) -> &'static [Metric] {
         match self {
             Scenario::E => PING,
-            Scenario::G => TIMERS,
+            Scenario::GInsert => TIMERS,
             Scenario::GBytes => TIMER_BYTES,
             Scenario::GChurn => CHURN,
             Scenario::GGrowth => GROWTH,

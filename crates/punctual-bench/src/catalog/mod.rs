@@ -24,7 +24,7 @@ pub(crate) enum Scenario {
     D,
     E,
     F,
-    G,
+    GInsert,
     GBytes,
     GChurn,
     GGrowth,
@@ -48,7 +48,7 @@ impl Scenario {
         Scenario::D,
         Scenario::E,
         Scenario::F,
-        Scenario::G,
+        Scenario::GInsert,
         Scenario::GBytes,
         Scenario::GChurn,
         Scenario::GGrowth,
@@ -78,7 +78,7 @@ impl Scenario {
             Scenario::D => "D",
             Scenario::E => "E",
             Scenario::F => "F",
-            Scenario::G => "G",
+            Scenario::GInsert => "G-insert",
             Scenario::GBytes => "G-bytes",
             Scenario::GChurn => "G-churn",
             Scenario::GGrowth => "G-growth",
@@ -103,7 +103,7 @@ impl Scenario {
             Scenario::D => "fork tree spawned from inside the workers, no join per task",
             Scenario::E => "ping: submit one, wait for it; busy = back to back, parked = after 1 ms",
             Scenario::F => "bounded(1024), caller-runs, overloaded with ~1 us tasks",
-            Scenario::G => "insert timers of 1-600 s, cancel all; warm = after a random-order cancel",
+            Scenario::GInsert => "insert timers of 1-600 s, cancel all; warm = after a random-order cancel",
             Scenario::GBytes => "memory per pending timer, and kept after all are cancelled (JVM: heap)",
             Scenario::GChurn => "cancel one and insert one while all the others stay; memory grown by it",
             Scenario::GGrowth => "insert one and cancel one beside 10k, 100k, 1M, 10M others",
@@ -137,7 +137,7 @@ impl Scenario {
     pub(crate) fn is_insertion(self) -> bool {
         matches!(
             self,
-            Scenario::G | Scenario::GBytes | Scenario::GChurn | Scenario::GGrowth
+            Scenario::GInsert | Scenario::GBytes | Scenario::GChurn | Scenario::GGrowth
         )
     }
 
@@ -178,7 +178,7 @@ impl Scenario {
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
             Scenario::F => is_ours || matches!(peer, Crossbeam | JFixedLbq | JFixedAbq),
-            Scenario::G | Scenario::GBytes | Scenario::GChurn => {
+            Scenario::GInsert | Scenario::GBytes | Scenario::GChurn => {
                 is_ours
                     || matches!(
                         peer,
@@ -218,7 +218,7 @@ impl Scenario {
             Scenario::D => {
                 Some("ours is the plain queue here: no work stealing yet, so the bar does not judge it")
             }
-            Scenario::G => Some(
+            Scenario::GInsert => Some(
                 "sched-tp only marks what is cancelled, so its cancels have no ratio; tokio-sleep, tokio-delayqueue \
                  and async-io keep no closure",
             ),

@@ -26,7 +26,7 @@ impl Scenario {
             Scenario::E => (Sizes::new(100_000, 2_000), Sizes::new(20_000, 400)),
             Scenario::F => (Sizes::new(500_000, 3), Sizes::new(100_000, 3)),
             // Not smaller: whether the timers fit into the caches decides.
-            Scenario::G | Scenario::GChurn => (Sizes::new(1_000_000, 2), Sizes::new(1_000_000, 2)),
+            Scenario::GInsert | Scenario::GChurn => (Sizes::new(1_000_000, 2), Sizes::new(1_000_000, 2)),
             Scenario::GGrowth => (Sizes::new(10_000_000, 200), Sizes::new(1_000_000, 200)),
             Scenario::H => (Sizes::new(10_000, 1), Sizes::new(4_000, 1)),
             Scenario::ISame | Scenario::ISpread => (Sizes::new(1_000_000, 1), Sizes::new(250_000, 1)),

@@ -65,22 +65,26 @@ fn pools_and_what_knows_time_do_not_mix() {
 
 #[test]
 fn who_keeps_a_closure_depends_on_what_is_asked_of_it() {
-    assert!(Peer::SchedTp.owns_closure(Scenario::G) && Peer::TokioSpawnSleep.owns_closure(Scenario::G));
     assert!(
-        !Peer::TokioSleep.owns_closure(Scenario::G) && !Peer::TokioDelayQueue.owns_closure(Scenario::ISame)
+        Peer::SchedTp.owns_closure(Scenario::GInsert)
+            && Peer::TokioSpawnSleep.owns_closure(Scenario::GInsert)
     );
-    assert!(!Peer::AsyncIo.owns_closure(Scenario::G) && Peer::AsyncIo.owns_closure(Scenario::ISame));
+    assert!(
+        !Peer::TokioSleep.owns_closure(Scenario::GInsert)
+            && !Peer::TokioDelayQueue.owns_closure(Scenario::ISame)
+    );
+    assert!(!Peer::AsyncIo.owns_closure(Scenario::GInsert) && Peer::AsyncIo.owns_closure(Scenario::ISame));
 }
 
 #[test]
 fn a_mark_is_no_cancellation_but_its_memory_is_memory() {
-    assert!(!Scenario::G.compares("cancel_random", Peer::SchedTp));
+    assert!(!Scenario::GInsert.compares("cancel_random", Peer::SchedTp));
     assert!(!Scenario::GChurn.compares("churn", Peer::SchedTp));
-    assert!(Scenario::G.compares("insert_warm", Peer::SchedTp));
+    assert!(Scenario::GInsert.compares("insert_warm", Peer::SchedTp));
     assert!(
         Scenario::GChurn.compares("grown", Peer::SchedTp) && Scenario::GBytes.compares("kept", Peer::SchedTp)
     );
-    assert!(Scenario::G.compares("cancel_random", Peer::TokioSleep));
+    assert!(Scenario::GInsert.compares("cancel_random", Peer::TokioSleep));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn what_does_not_go_together_is_said() {
             .contains("j-fjp")
     );
     for (scenario, peer) in [
-        (Scenario::G, Peer::Rayon),
+        (Scenario::GInsert, Peer::Rayon),
         (Scenario::H, Peer::TokioSleep),
         (Scenario::J, Peer::JStpe),
         (Scenario::A, Peer::SchedTp),

@@ -59,6 +59,10 @@ pub(crate) fn growth<T: Insertion>(timers: &mut T, most: u64, batches: u64) -> F
         live.resize_with(level as usize, || None);
         let missing = far(&mut rng, level - first_new as u64);
         fill(timers, &missing, &mut live[first_new..]);
+        if figures.is_empty() {
+            // Not timed: the first level would pay for the first touch of everything.
+            pairs(timers, &mut rng, &mut live, batches);
+        }
         figures.push((name, pairs(timers, &mut rng, &mut live, batches)));
     }
     let costs: Vec<f64> = figures.iter().map(|(_, cost)| *cost).collect();

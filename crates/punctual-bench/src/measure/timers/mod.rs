@@ -85,7 +85,7 @@ fn bare(peer: Peer) -> Option<Bare> {
 fn insertion<T: Insertion>(timers: T, scenario: Scenario, sizes: Sizes) -> Figures {
     let timers = leak(timers);
     match scenario {
-        Scenario::G => insert::run(timers, sizes.count, sizes.repeat),
+        Scenario::GInsert => insert::run(timers, sizes.count, sizes.repeat),
         Scenario::GBytes => bytes::run(timers, sizes.count),
         Scenario::GChurn => churn::run(timers, sizes.count, sizes.repeat),
         Scenario::GGrowth => churn::growth(timers, sizes.count, sizes.repeat),
