@@ -251,6 +251,9 @@ public final class Timers {
             + figure("cpu", cpu / 1e6) + figure("early", early);
     }
 
+    /** When the first of a burst ran. */
+    static final AtomicLong FIRST = new AtomicLong();
+
     static String instant(int count, boolean spread) {
         fireAll(Math.max(16, count / 10), spread);
         fireAll(Math.max(16, count / 10), spread);
@@ -263,10 +266,16 @@ public final class Timers {
             long first = System.nanoTime() + lead;
             long last = first;
             long base = RAN.sum();
+            FIRST.set(0);
             for (int i = 0; i < count; i++) {
                 long at = first + (spread ? 1000 * below(count) : 0);
                 last = Math.max(last, at);
-                arm(at, i, index -> RAN.increment());
+                arm(at, i, index -> {
+                    if (FIRST.get() == 0) {
+                        FIRST.compareAndSet(0, System.nanoTime());
+                    }
+                    RAN.increment();
+                });
             }
             boolean inTime = System.nanoTime() < first;
             sleepUntil(first);
@@ -277,8 +286,9 @@ public final class Timers {
             cpu = cpuNanos() - cpu;
             if (inTime) {
                 String name = spread ? "spread" : "same";
-                String behind = spread ? figure("spread_behind", Math.max(0, end - last) / 1e6) : "";
-                return figure(name + "_wall", (end - first) / 1e6) + behind + figure(name + "_cpu", cpu / 1e6);
+                String other = spread ? figure("spread_behind", Math.max(0, end - last) / 1e6)
+                    : figure("same_first", Math.max(0, FIRST.get() - first) / 1e6);
+                return figure(name + "_wall", (end - first) / 1e6) + other + figure(name + "_cpu", cpu / 1e6);
             }
         }
         throw new IllegalStateException("arming " + count + " timers took too long");

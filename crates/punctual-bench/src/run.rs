@@ -38,9 +38,6 @@ pub(crate) fn all(options: &Options, spawner: &Spawner, seed: u64) -> Samples {
     let mut shuffler = Shuffler::new(seed);
     for scenario in &options.scenarios {
         let peers = taking_part(*scenario, options, spawner);
-        if peers.is_empty() {
-            continue;
-        }
         for round in 0..rounds_of(*scenario, options.rounds) {
             let mut order = peers.clone();
             shuffler.shuffle(&mut order);

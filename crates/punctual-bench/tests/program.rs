@@ -147,6 +147,16 @@ fn an_idle_pool_with_timers_is_watched_too() {
 }
 
 #[test]
+fn an_idle_pool_with_calendar_work_is_watched_for_half_a_minute() {
+    let output = bench(&["--rounds", "1", "--only", "K-calendar", "--peer", "sched-tp"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    for part in ["calendar_switches, 1/30s", "at most 1"] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
 fn timers_are_measured_beside_the_limits_of_the_machine() {
     let mut args = vec!["--scale", "0.002", "--rounds", "1"];
     for letter in ["G", "H", "I", "J"] {
@@ -195,8 +205,8 @@ fn the_jvm_timers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
     );
     let tables = text.split("== losses").next().unwrap_or_default();
     if !text.contains("JVM peers skipped: ") {
-        // G: four, two of memory, two of churn, two of growth; six in H; two and three in I; five in J; two in K.
-        assert_eq!(tables.matches("\n  j-stpe").count(), 28, "{text}");
+        // G: four, two of memory, two of churn, two of growth; six in H; three each in I; five in J; two in K.
+        assert_eq!(tables.matches("\n  j-stpe").count(), 29, "{text}");
     }
 }
 

@@ -161,6 +161,8 @@ fn flatness_and_wake_ups_are_absolute() {
     assert_eq!(flat(2.0), Some(Standing::Met));
     assert_eq!(flat(2.01), Some(Standing::Missed));
     assert_eq!(standings(Scenario::KTimers, |_| 0.34), [Standing::Missed]);
+    assert_eq!(standings(Scenario::KCalendar, |_| 1.0), [Standing::Goal]);
+    assert_eq!(standings(Scenario::KCalendar, |_| 1.1), [Standing::Missed]);
 }
 
 #[test]

@@ -49,7 +49,11 @@ const LATENESS: &[Metric] = &[
     metric("cpu", "ms"),
     metric("early", "timers"),
 ];
-const SAME: &[Metric] = &[metric("same_wall", "ms"), metric("same_cpu", "ms")];
+const SAME: &[Metric] = &[
+    metric("same_wall", "ms"),
+    metric("same_first", "ms"),
+    metric("same_cpu", "ms"),
+];
 const SPREAD: &[Metric] = &[
     metric("spread_wall", "ms"),
     metric("spread_behind", "ms"),

@@ -204,9 +204,8 @@ impl Scenario {
                         SchedTp | TokioSpawnSleep | TokioDelayQueue | AsyncIo | JStpe
                     )
             }
-            // Ours joins when it can repeat, and where the calendar is, when it has one.
-            Scenario::J => matches!(peer, SchedTp | TokioInterval | AsyncIo | JStpe),
-            Scenario::KCalendar => false,
+            Scenario::J => is_ours || matches!(peer, SchedTp | TokioInterval | AsyncIo | JStpe),
+            Scenario::KCalendar => is_ours,
             Scenario::A | Scenario::A2 => peer.is_pool(),
             _ => peer.is_pool() && peer != OursBounded,
         }

@@ -60,6 +60,7 @@ fn pools_and_what_knows_time_do_not_mix() {
     for scenario in Scenario::ALL.into_iter().filter(|scenario| scenario.is_timed()) {
         let mut rivals = scenario.peers().into_iter().filter(|peer| peer.is_rival());
         assert!(rivals.all(|peer| !peer.is_pool()), "{}", scenario.id());
+        assert!(scenario.peers().contains(&Peer::Ours));
     }
 }
 

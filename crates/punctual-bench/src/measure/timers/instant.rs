@@ -1,5 +1,5 @@
 //! Scenario I: many timers due at one instant, or at a million a second. In: timers, how many. Out: milliseconds from the
-//! first time to the last run, how far behind its time the last one ran, and CPU milliseconds meanwhile.
+//! first time to the last run and to the first, how far behind its time the last one ran, and CPU milliseconds meanwhile.
 //!
 //! Bodies are trivial, so not each looks at the clock; the first to run and every 1024th do, and none of ours may be early.
 
@@ -34,6 +34,8 @@ struct Board {
     early: AtomicU64,
     /// Only read once it is used up, so the line stays with every thread.
     first_looks: AtomicU32,
+    /// Nanoseconds from the base to the earliest run that was looked at.
+    first_ns: AtomicU64,
 }
 
 impl Board {
@@ -50,9 +52,12 @@ impl Board {
 
     #[cold]
     fn look(&self, index: u64) {
-        if Instant::now() < self.base + self.after_base[index as usize] {
+        let now = Instant::now();
+        if now < self.base + self.after_base[index as usize] {
             self.early.fetch_add(1, Relaxed);
         }
+        let after_base = now.saturating_duration_since(self.base).as_nanos() as u64;
+        self.first_ns.fetch_min(after_base, Relaxed);
         // Stays at zero; how many look exactly does not matter.
         let _ = self
             .first_looks
@@ -63,13 +68,18 @@ impl Board {
 /// What one try showed.
 struct Seen {
     wall: Duration,
+    first: Duration,
     behind: Duration,
     cpu: Duration,
 }
 
 pub(crate) fn same<T: Firing>(timers: &mut T, count: u64, strict: bool) -> Figures {
     let seen = run(timers, vec![Duration::ZERO; count as usize], strict);
-    vec![("same_wall", ms(seen.wall)), ("same_cpu", ms(seen.cpu))]
+    vec![
+        ("same_wall", ms(seen.wall)),
+        ("same_first", ms(seen.first)),
+        ("same_cpu", ms(seen.cpu)),
+    ]
 }
 
 pub(crate) fn spread<T: Firing>(timers: &mut T, count: u64, strict: bool) -> Figures {
@@ -113,6 +123,7 @@ fn attempt<T: Firing>(timers: &mut T, times: &[Duration], lead: Duration, strict
         after_base: times.to_vec(),
         early: AtomicU64::new(0),
         first_looks: AtomicU32::new(FIRST_LOOKS),
+        first_ns: AtomicU64::new(u64::MAX),
     }));
     let tally = Tally::start();
     let note = |index| board.note(index);
@@ -128,6 +139,7 @@ fn attempt<T: Firing>(timers: &mut T, times: &[Duration], lead: Duration, strict
     let end = Instant::now();
     let seen = Seen {
         wall: end - board.base,
+        first: Duration::from_nanos(board.first_ns.load(Relaxed)),
         behind: end.saturating_duration_since(last),
         cpu: proc::cpu_time() - cpu,
     };
@@ -151,6 +163,7 @@ mod tests {
             after_base: vec![Duration::ZERO; 5000],
             early: AtomicU64::new(0),
             first_looks: AtomicU32::new(FIRST_LOOKS),
+            first_ns: AtomicU64::new(u64::MAX),
         };
         for index in 1..=1000 {
             board.look_at_some(index);

@@ -37,6 +37,7 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     let strict = matches!(peer.kind(), Kind::Ours | Kind::Control);
     if scenario == Scenario::J {
         return Ok(match peer {
+            Peer::Ours | Peer::OursAgain => repeating(Ours::open(Queue::unbounded()).leak(), sizes, strict),
             Peer::SchedTp => repeating(SchedTp::open(), sizes, strict),
             Peer::TokioInterval => repeating(TokioTasks::open(), sizes, strict),
             Peer::AsyncIo => repeating(AsyncIo::open(), sizes, strict),
@@ -44,7 +45,13 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
         });
     }
     if scenario == Scenario::KCalendar {
-        return Err(unfit());
+        return match peer {
+            Peer::Ours | Peer::OursAgain => {
+                let pool = Ours::open(Queue::unbounded()).leak();
+                Ok(idle::with_calendar(pool, sizes.count))
+            }
+            _ => Err(unfit()),
+        };
     }
     Ok(match (peer, scenario.is_insertion()) {
         (Peer::Ours | Peer::OursAgain, _) => {
