@@ -57,16 +57,21 @@ impl Usage {
         Ok(Usage { threads })
     }
 
-    /// Context switches and CPU microseconds per second from `earlier` to now. A thread that is new counts in full.
-    pub(crate) fn per_second_since(&self, earlier: &Usage, between: Duration) -> (f64, f64) {
+    /// Context switches and CPU microseconds from `earlier` to now. A thread that is new counts in full.
+    pub(crate) fn since(&self, earlier: &Usage) -> (f64, f64) {
         let (mut switches, mut cpu_ns) = (0, 0);
         for (thread, now) in &self.threads {
             let before = earlier.threads.get(thread).copied().unwrap_or_default();
             switches += now.switches.saturating_sub(before.switches);
             cpu_ns += now.cpu_ns.saturating_sub(before.cpu_ns);
         }
-        let seconds = between.as_secs_f64();
-        (switches as f64 / seconds, cpu_ns as f64 / 1000.0 / seconds)
+        (switches as f64, cpu_ns as f64 / 1000.0)
+    }
+
+    /// The same per second.
+    pub(crate) fn per_second_since(&self, earlier: &Usage, between: Duration) -> (f64, f64) {
+        let ((switches, cpu), seconds) = (self.since(earlier), between.as_secs_f64());
+        (switches / seconds, cpu / seconds)
     }
 }
 
@@ -114,6 +119,7 @@ mod tests {
         };
         let (switches, cpu) = after.per_second_since(&before, Duration::from_secs(2));
         assert_eq!((switches, cpu), (3.0, 3.0));
+        assert_eq!(after.since(&before), (6.0, 6.0));
     }
 
     #[test]

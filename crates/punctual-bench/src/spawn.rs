@@ -89,14 +89,13 @@ impl Spawner {
         let after = looks(&ready);
         let answers = before.into_iter().zip(after).map(|(before, after)| {
             let ((before, from), (after, to)) = (before?, after?);
-            let (switches, cpu) = after.per_second_since(&before, to - from);
             // The calendar's bound is said for the whole time: to count to 1 and not to 0.033.
-            let times = if scenario == Scenario::KCalendar {
-                (to - from).as_secs_f64()
+            let (switches, cpu) = if scenario == Scenario::KCalendar {
+                after.since(&before)
             } else {
-                1.0
+                after.per_second_since(&before, to - from)
             };
-            Ok(vec![Some(switches * times), Some(cpu * times)])
+            Ok(vec![Some(switches), Some(cpu)])
         });
         ready
             .drain(..)
