@@ -189,7 +189,8 @@ public final class Timers {
             highest = Math.max(highest, cost);
             lowest = Math.min(lowest, cost);
         }
-        return out + figure("flatness", highest / lowest);
+        // One level alone tells nothing.
+        return out + (live.length > LEVELS[0] ? figure("flatness", highest / lowest) : "");
     }
 
     static double pairs(Future<?>[] live, int batches) {

@@ -10,7 +10,7 @@ use super::{
     super::{Figures, memory::Reading, throughput::touched_places},
     insert::{SEED, far, fill, fired},
 };
-use crate::{contend::timers::Insertion, rng::Shuffler};
+use crate::{contend::timers::Insertion, rng::Shuffler, stats};
 
 /// How many stay at each step of the growth, and the metric of it.
 const LEVELS: [(u64, &str); 4] = [
@@ -66,7 +66,7 @@ pub(crate) fn growth<T: Insertion>(timers: &mut T, most: u64, batches: u64) -> F
         figures.push((name, pairs(timers, &mut rng, &mut live, batches)));
     }
     let costs: Vec<f64> = figures.iter().map(|(_, cost)| *cost).collect();
-    figures.push(("flatness", flatness(&costs)));
+    figures.extend(flatness(&costs).map(|flatness| ("flatness", flatness)));
     figures
 }
 
@@ -79,15 +79,10 @@ fn levels(most: u64) -> Vec<(u64, &'static str)> {
     reached
 }
 
-/// Most over least: 1 when the number of timers makes no difference.
-fn flatness(costs: &[f64]) -> f64 {
-    let most = costs.iter().copied().fold(0.0, f64::max);
-    let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    if least > 0.0 && least.is_finite() {
-        most / least
-    } else {
-        1.0
-    }
+/// Most over least: 1 when the number of timers makes no difference. One level alone tells nothing.
+fn flatness(costs: &[f64]) -> Option<f64> {
+    let (least, most) = stats::min_max(costs).filter(|_| costs.len() > 1)?;
+    (least > 0.0).then_some(most / least)
 }
 
 /// Nanoseconds per pair: a batch is put in, then as many are taken out of all.
@@ -132,10 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn flat_is_one_and_nothing_divides_by_zero() {
-        assert_eq!(flatness(&[50.0, 50.0]), 1.0);
-        assert_eq!(flatness(&[50.0, 125.0, 100.0]), 2.5);
-        assert_eq!(flatness(&[]), 1.0);
-        assert_eq!(flatness(&[0.0, 5.0]), 1.0);
+    fn flat_is_one_and_one_level_alone_is_nothing() {
+        assert_eq!(flatness(&[50.0, 50.0]), Some(1.0));
+        assert_eq!(flatness(&[50.0, 125.0, 100.0]), Some(2.5));
+        assert_eq!(flatness(&[50.0]), None);
+        assert_eq!(flatness(&[]), None);
+        assert_eq!(flatness(&[0.0, 5.0]), None);
     }
 }
