@@ -12,6 +12,7 @@ pub(crate) mod futex;
 pub(crate) mod lock;
 pub(crate) mod wait;
 
+pub(crate) use futex::sleep_exactly;
 pub(crate) use lock::{Guard, Lock};
 pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use wait::WaitWord;

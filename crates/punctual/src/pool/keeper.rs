@@ -58,6 +58,8 @@ impl Engine {
         let body = move || {
             engine.keep(&bed);
             engine.keeper_leaves(number);
+            // Whoever needed one since it decided to leave was told that there is one.
+            engine.keep_the_clock();
         };
         let name = format!("{}-clock", self.config.thread_name);
         match crate::sync::start_thread(name, self.config.stack_size, body) {

@@ -13,10 +13,11 @@
 
 use super::engine::{Attention, Engine};
 use super::timers::{Book, Due, Timer};
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::{Arc, Guard};
 use crate::task::Class;
-use crate::time::{Axis, Tick};
+use crate::task::block::Entry;
+use crate::time::{Now, Taken, Tick, on_the_wall};
 use crate::worker::idle::{Bed, Idle};
 
 /// At most this many tasks are moved at a time, so that an insertion never waits long.
@@ -114,61 +115,81 @@ impl Engine {
 
     /// Fires if it is time; for those who look at the clock between two tasks.
     pub(crate) fn look_at_the_clock(&self) {
-        if self.clock.tick() >= self.timers.next.load(Acquire) {
-            self.fire();
+        if !self.is_crowded() && self.is_time() {
+            // If somebody else is at it there is something to take already, or soon.
+            if let Some(book) = self.timers.book.try_lock() {
+                self.fire_with(book);
+            }
         }
     }
 
-    /// Moves the tasks whose time has come to the due room, and sees to what else was to happen.
+    /// Whether something is due, as far as can be seen without a lock.
+    pub(crate) fn is_time(&self) -> bool {
+        let next = self.timers.next.load(Acquire);
+        next != Tick::MAX && self.clock.tick() >= next
+    }
+
+    /// Enough is due already to keep everybody busy for a while.
+    fn is_crowded(&self) -> bool {
+        self.timers.due.glance().1 >= PIECE as u64
+    }
+
+    /// Moves tasks whose time has come to the due room, and sees to what else was to happen. A piece at a time: a crowd's
+    /// first task does not wait until the last was moved. Whoever runs dry moves the next.
     pub(crate) fn fire(&self) {
-        let mut due = Vec::new();
+        self.fire_with(self.timers.book.lock());
+    }
+
+    fn fire_with<'a>(&'a self, mut book: Guard<'a, Book>) {
+        let mut piece = Piece::default();
         loop {
-            let mut others = Vec::new();
-            let more = self.fire_piece(&mut due, &mut others);
+            let more = self.move_piece(&mut book, &mut piece);
+            drop(book);
             self.idle.notify();
-            for other in others {
+            for other in piece.others.drain(..) {
                 self.ring(other);
             }
-            if !more {
+            if !more || self.is_crowded() {
                 return;
             }
+            book = self.timers.book.lock();
         }
     }
 
-    fn fire_piece(&self, due: &mut Vec<(Tick, Timer)>, others: &mut Vec<Due>) -> bool {
-        let mut book = self.timers.book.lock();
-        let mut more = false;
-        let mut moved = 0;
-        for axis in [Axis::Ticks, Axis::Wall] {
-            let store = book.store(axis);
-            if store.len() == 0 {
-                continue;
-            }
-            let now = self.clock.on(axis);
-            more |= store.take_due(now, PIECE, due);
-            for (when, timer) in due.drain(..) {
-                match timer.open() {
-                    Due::Task(entry) => {
-                        let late = now.saturating_sub(when);
-                        self.observed.lateness.record(late, 1);
-                        if entry.header().class == Class::REPEATED {
-                            book.counts.accepted += 1;
-                            book.runs -= 1;
-                        }
-                        entry.header().state.mark_due();
-                        self.became_due(&mut book, &entry, late);
-                        self.timers.due.append(entry.header().class, entry, &self.clock);
-                        moved += 1;
+    fn move_piece(&self, book: &mut Guard<'_, Book>, piece: &mut Piece) -> bool {
+        let now = Now {
+            tick: self.clock.tick(),
+            wall: self.clock.now(),
+        };
+        let more = book.take_due(&now, &mut piece.due);
+        for (index, due) in piece.due.drain(..).enumerate() {
+            let late = now.tick.saturating_sub(due.when);
+            match due.value.open() {
+                Due::Task(entry) => {
+                    // Of a crowd a sample: those of one piece are late alike.
+                    if index.is_multiple_of(SAMPLE) {
+                        piece.samples.push(late);
                     }
-                    other => {
-                        book.watch.left(&other);
-                        others.push(other);
+                    if entry.header().class == Class::REPEATED {
+                        book.counts.accepted += 1;
+                        book.runs -= 1;
                     }
+                    entry.header().state.mark_due();
+                    self.became_due(book, &entry, due.when);
+                    piece.tasks.push(entry);
+                }
+                other => {
+                    book.watch.left(&other);
+                    piece.others.push(other);
                 }
             }
         }
-        self.mirror(&book);
-        self.timers.pending.fetch_sub(moved, AcqRel);
+        let moved = piece.tasks.len();
+        self.timers.due.append_all(&mut piece.tasks, &self.clock);
+        // After they have been written: what is no longer pending can be taken.
+        self.timers.left(book, moved);
+        self.record_lateness(&mut piece.samples, moved);
+        self.mirror(book);
         let next = book.next_look(&self.clock).unwrap_or(Tick::MAX);
         self.timers.next.store(next, Release);
         if moved > 0 {
@@ -176,6 +197,50 @@ impl Engine {
         }
         let is_unled = book.leader.is_none() && next != Tick::MAX;
         self.attention.set(Attention::CLOCK, is_unled);
+        more
+    }
+
+    fn record_lateness(&self, samples: &mut Vec<Tick>, moved: usize) {
+        let count = samples.len();
+        for (index, late) in samples.drain(..).enumerate() {
+            // The weights add up to the number of tasks.
+            let weight = (moved * (index + 1) / count - moved * index / count) as u64;
+            self.observed.lateness.record(late, weight);
+        }
+    }
+}
+
+/// One in this many of a piece is timed.
+const SAMPLE: usize = 16;
+
+/// What is moved at once.
+#[derive(Default)]
+struct Piece {
+    due: Vec<Taken<Timer>>,
+    tasks: Vec<Entry>,
+    others: Vec<Due>,
+    samples: Vec<Tick>,
+}
+
+impl Book {
+    /// Takes what is due by either clock, in order, the times given as ticks of the monotonic one.
+    fn take_due(&mut self, now: &Now, out: &mut Vec<Taken<Timer>>) -> bool {
+        let mut more = self.ticks.take_due(now.tick, PIECE, out);
+        if self.calendar.len() == 0 {
+            return more;
+        }
+        // Not past what is left of the first: their order would be lost.
+        let last = out.last().map(|last| last.when).filter(|_| more);
+        let behind = last.map_or(0, |last| now.tick.saturating_sub(last));
+        let wall = on_the_wall(now.wall);
+        let first = out.len();
+        more |= self.calendar.take_due(wall.saturating_sub(behind), PIECE, out);
+        for due in &mut out[first..] {
+            due.when = now.tick.saturating_sub(wall.saturating_sub(due.when));
+        }
+        if first > 0 && out.len() > first {
+            out.sort_by_key(|due| (due.when, due.sequence));
+        }
         more
     }
 }

@@ -19,7 +19,7 @@ use super::watch::{Watch, patience_of};
 use crate::Reason;
 use crate::handle::{TaskHandle, Unrun};
 use crate::queue::{Capacity, Room, Tally};
-use crate::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock};
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Reference};
@@ -197,6 +197,11 @@ impl Timers {
         self.pending.load(Acquire)
     }
 
+    /// So many tasks have left the stores. Under the lock, so plain steps will do.
+    pub(super) fn left(&self, _book: &mut Book, tasks: usize) {
+        self.pending.store(self.pending() - tasks, Release);
+    }
+
     /// Whether a limit is waited for, as far as can be seen without a lock.
     pub(super) fn is_watched(&self) -> bool {
         self.look.load(Acquire) != Tick::MAX || self.expiries.load(Acquire) > 0
@@ -276,7 +281,7 @@ impl Book {
         if patience_of(header).is_some() {
             self.watch.expiring -= 1;
         }
-        timers.pending.fetch_sub(1, AcqRel);
+        timers.left(self, 1);
         match timer.open() {
             Due::Task(entry) => entry,
             Due::Expiry(_) | Due::Look => unreachable!("the key of a task leads to that task"),
@@ -322,7 +327,16 @@ impl Engine {
         if !book.is_open_for(class) {
             return Err(entry);
         }
+        if axis == Axis::Wall {
+            // Equal times are taken in the order of submission, whatever clock they go by.
+            let count = book.ticks.count();
+            book.calendar.count_from(count);
+        }
         let key = book.store(axis).insert(when, Timer::task(entry));
+        if axis == Axis::Wall {
+            let count = book.calendar.count();
+            book.ticks.count_from(count);
+        }
         // SAFETY: nobody runs or drops the closure before it left the store, which needs the lock.
         unsafe { Header::set_timer(pointer, key) };
         if class == Class::TIMED {
@@ -330,7 +344,7 @@ impl Engine {
         } else {
             book.runs += 1;
         }
-        self.timers.pending.fetch_add(1, AcqRel);
+        self.timers.pending.store(self.timers.pending() + 1, Release);
         // SAFETY: the lock is held, so the store's share is there.
         let may_expire = patience_of(unsafe { pointer.as_ref() }).is_some();
         if may_expire {
@@ -522,7 +536,7 @@ impl Engine {
                         book.watch.expiring -= 1;
                     }
                     *count(&mut book.counts) += 1;
-                    self.timers.pending.fetch_sub(1, AcqRel);
+                    self.timers.left(&mut book, 1);
                     taken.push(entry);
                 } else {
                     let key = book.store(axis).insert(when, timer);

@@ -159,25 +159,25 @@ impl Engine {
         if book.look_at(when) {
             self.timers.look.store(when, Release);
             self.look_no_later_than(when, book);
+        } else {
+            drop(book);
         }
         if let Some(me) = self.me.upgrade() {
             me.keep_the_clock();
         }
     }
 
-    /// A delayed task goes to the due room, so late.
-    pub(super) fn became_due(&self, book: &mut Book, entry: &Entry, late: Tick) {
-        let was_due = || self.clock.tick().saturating_sub(late);
+    /// A delayed task goes to the due room.
+    pub(super) fn became_due(&self, book: &mut Book, entry: &Entry, was_due: Tick) {
         if let Some(patience) = patience_of(entry.header()) {
             book.watch.expiring -= 1;
             // SAFETY: the entry is a share.
             let task = unsafe { Reference::of(entry.pointer()) };
-            if let Some(when) = deadline_after(was_due(), patience) {
+            if let Some(when) = deadline_after(was_due, patience) {
                 book.expire_at(when, &task);
             }
         }
         if let Some((limit, _)) = &self.config.on_late {
-            let was_due = was_due();
             let is_over = |(_, task): &(Tick, Arc<Reference>)| task.header().state.load().is_claimed();
             while book.watch.late.front().is_some_and(is_over) {
                 book.watch.late.pop_front();

@@ -9,6 +9,7 @@ use super::room::Room;
 use super::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
 use crate::task::Class;
+use crate::task::block::Entry;
 use crate::task::record::Payload;
 use crate::time::Clock;
 
@@ -151,14 +152,27 @@ impl<G: Gate> Producers<G> {
 }
 
 impl<G: Gate> Room<G> {
-    /// Writes a record that needs no permit: to a room without a bound, whatever its state.
-    pub(crate) fn append<P: Payload>(&self, class: Class, mut payload: P, clock: &Clock) {
-        loop {
-            match self.producers().push(self, class, payload, true, clock) {
-                Ok(()) => return,
-                Err(back) => payload = back,
+    /// Writes records that need no permit: to a room without a bound, whatever its state.
+    pub(crate) fn append_all(&self, entries: &mut Vec<Entry>, clock: &Clock) {
+        let mut entries = entries.drain(..);
+        let mut next = entries.next();
+        while next.is_some() {
+            {
+                let mut producers = self.producers();
+                while let Some(entry) = next.take() {
+                    let class = entry.header().class;
+                    match producers.push(self, class, entry, true, clock) {
+                        Ok(()) => next = entries.next(),
+                        Err(back) => {
+                            next = Some(back);
+                            break;
+                        }
+                    }
+                }
             }
-            self.bring();
+            if next.is_some() {
+                self.bring();
+            }
         }
     }
 

@@ -17,6 +17,12 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
     imp::wait(word, expected, limit);
 }
 
+/// From now on timed sleeps of the calling thread end as soon as they can. By default the system may add fifty
+/// microseconds, to wake several threads at once.
+pub(crate) fn sleep_exactly() {
+    imp::sleep_exactly();
+}
+
 /// Wakes one sleeper of the word that is, or was, at this address.
 pub(crate) fn wake_one(word: *const AtomicU32) {
     imp::wake(word, 1);
@@ -48,6 +54,12 @@ mod imp {
                 spec,
             );
         }
+    }
+
+    pub(super) fn sleep_exactly() {
+        // SAFETY: changes a number of the calling thread; a system that does not know it answers with an error, and
+        // sleeps stay as they were.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     }
 
     pub(super) fn wake(word: *const AtomicU32, count: i32) {
@@ -123,6 +135,8 @@ mod imp {
             _ => drop(entry.changed.wait(held)),
         }
     }
+
+    pub(super) fn sleep_exactly() {}
 
     pub(super) fn wake(word: *const AtomicU32, _count: i32) {
         let entry = entry(word);

@@ -121,7 +121,12 @@ mod imp {
         }
         #[inline]
         pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
-            self.raw.try_lock().then_some(Guard { lock: self })
+            // Not `then_some`: a guard that is made and dropped unlocks, whoever holds the lock.
+            if self.raw.try_lock() {
+                Some(Guard { lock: self })
+            } else {
+                None
+            }
         }
     }
 

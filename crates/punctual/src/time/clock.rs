@@ -26,12 +26,24 @@ pub(crate) enum Axis {
     Wall,
 }
 
-/// An instant as nanoseconds since 1970, so that a timer store can order it. Earlier ones are at its beginning, and
-/// what is beyond the year 2554 is at its end.
+/// Where 1970 lies on the wall's axis: it reaches from 1823 to 2408, and what is beyond is at its ends.
+const EPOCH: Tick = 1 << 62;
+
+/// An instant as nanoseconds, so that a timer store can order it.
 pub(crate) fn on_the_wall(when: SystemTime) -> Tick {
+    let nanos = |part: Duration| Tick::try_from(part.as_nanos()).unwrap_or(Tick::MAX);
     match when.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => Tick::try_from(since.as_nanos()).unwrap_or(Tick::MAX),
-        Err(_) => 0,
+        Ok(since) => EPOCH.saturating_add(nanos(since)),
+        Err(before) => EPOCH.saturating_sub(nanos(before.duration())),
+    }
+}
+
+/// The instant of a reading of [`on_the_wall`].
+#[cfg(feature = "cron")]
+pub(crate) fn off_the_wall(at: Tick) -> Option<SystemTime> {
+    match at.checked_sub(EPOCH) {
+        Some(since) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(since)),
+        None => SystemTime::UNIX_EPOCH.checked_sub(Duration::from_nanos(EPOCH - at)),
     }
 }
 

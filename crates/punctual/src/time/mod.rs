@@ -19,9 +19,11 @@ pub use manual::ManualClock;
 pub use run::{Run, RunResult};
 pub use schedule::{LastRun, Missed, OnFailure, Overlap, Schedule, ScheduleError};
 
+#[cfg(feature = "cron")]
+pub(crate) use clock::off_the_wall;
 pub(crate) use clock::{Axis, Tick, deadline_after, on_the_wall};
 pub(crate) use manual::Attached;
 pub(crate) use schedule::Verdict;
 pub(crate) use schedule::cursor::{Cursor, Due, Now};
-pub(crate) use store::{Key, Store};
+pub(crate) use store::{Key, Store, Taken};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -16,6 +16,7 @@
 //!   swept a block per removal. What can cost more, and rarely, is a removal from a large crowd within a millisecond.
 
 mod blocks;
+mod crowd;
 mod near;
 mod slab;
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -29,6 +30,14 @@ use super::Tick;
 
 /// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
 const PIECES: usize = 4;
+
+/// A timer that is due. The order of the fields is the order of the timers, also of two stores that count together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken<V> {
+    pub(crate) when: Tick,
+    pub(crate) sequence: u64,
+    pub(crate) value: V,
+}
 
 /// Names one timer. A key whose timer is gone is harmless, however old it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +88,7 @@ impl<V: Copy> Store<V> {
             self.near
                 .removed(|item| slab.get(item.index, item.sequence).is_some());
         } else if self.wheel.removed(bucket, slab) && self.open == Some(bucket) {
-            self.open = None;
+            self.emptied();
         }
         Some(value)
     }
@@ -89,6 +98,16 @@ impl<V: Copy> Store<V> {
     pub(crate) fn when(&self, key: Key) -> Option<Tick> {
         let node = self.slab.get(key.index, key.sequence)?;
         Some(node.when)
+    }
+
+    /// The number of the timer inserted last, for [`Store::count_from`] of another.
+    pub(crate) fn count(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Numbers the next timers after those of another store, so that what is taken from both can be put in order.
+    pub(crate) fn count_from(&mut self, sequence: u64) {
+        self.sequence = self.sequence.max(sequence);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -108,7 +127,7 @@ impl<V: Copy> Store<V> {
 
     /// Moves at most `at_most` due timers to `out`, in order. Says whether to call again now: there may be more, or
     /// the work of this call was enough for one.
-    pub(crate) fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<(Tick, V)>) -> bool {
+    pub(crate) fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<Taken<V>>) -> bool {
         let mut pieces = PIECES;
         let mut room = at_most;
         loop {
@@ -182,17 +201,37 @@ impl<V: Copy> Store<V> {
                 let finer = self.wheel.bucket_of(when);
                 debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
                 self.slab.set_bucket(entry.index, finer);
-                self.place(finer, when, sequence, entry.index);
+                if finer == NEAR {
+                    self.near.gather(Exact {
+                        when,
+                        sequence,
+                        index: entry.index,
+                    });
+                } else {
+                    self.place(finer, when, sequence, entry.index);
+                }
             }
         }
         if self.wheel.moved(bucket, live, dead) {
-            self.open = None;
+            self.emptied();
         }
     }
 
-    fn take_first(&mut self, first: Exact, out: &mut Vec<(Tick, V)>) {
+    /// The open bucket has been emptied.
+    fn emptied(&mut self) {
+        self.open = None;
+        let slab = &self.slab;
+        self.near
+            .gathered(|item| slab.get(item.index, item.sequence).is_some());
+    }
+
+    fn take_first(&mut self, first: Exact, out: &mut Vec<Taken<V>>) {
         if let Some(node) = self.slab.get(first.index, first.sequence) {
-            out.push((node.when, node.value));
+            out.push(Taken {
+                when: node.when,
+                sequence: node.sequence(),
+                value: node.value,
+            });
             self.slab.remove(first.index);
         }
         let slab = &self.slab;

@@ -15,7 +15,7 @@ use crate::pool::crew::Crew;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::{Departure, Post};
 use crate::queue::producers::Producers;
-use crate::sync::{Arc, is_multi_core};
+use crate::sync::{self, Arc, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::{Frame, Host, recycle};
@@ -32,6 +32,11 @@ const TRIM_AFTER: Duration = Duration::from_secs(5);
 
 /// Due tasks go before the queue; after so many in a row one task of the queue passes.
 const MAX_DUE_IN_A_ROW: u32 = 61;
+
+/// A leader that would sleep for less than this, [`DENSE`] times in a row, sleeps this long: waking up costs more than
+/// it is worth to be a little more punctual then. Nothing is ever early.
+const SHORTEST: Duration = Duration::from_micros(50);
+const DENSE: u32 = 4;
 
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
 const TIME_EVERY: u64 = 64;
@@ -66,6 +71,9 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             idle_since: None,
             is_fresh: true,
             due_in_a_row: 0,
+            lives_by_the_clock: false,
+            dense: 0,
+            sleeps_exactly: false,
         };
         let mut slot = Slot::empty();
         let departure = match worker.begin(&runner, &mut slot) {
@@ -106,6 +114,12 @@ struct Worker<'a> {
     is_fresh: bool,
     /// Due tasks taken since the last one of the queue.
     due_in_a_row: u32,
+    /// The last task it took was a due one.
+    lives_by_the_clock: bool,
+    /// How many times in a row it was to sleep for less than [`SHORTEST`].
+    dense: u32,
+    /// It has led before.
+    sleeps_exactly: bool,
 }
 
 /// What a worker that lies down sees in its last look.
@@ -146,6 +160,7 @@ impl Worker<'_> {
             return Ok(());
         }
         if search::search(self.engine, slot) {
+            self.lives_by_the_clock = false;
             return Ok(());
         }
         self.next_when_dry(slot)
@@ -178,6 +193,7 @@ impl Worker<'_> {
         }
         if self.engine.timers.take(slot, &self.engine.attention) {
             self.due_in_a_row += 1;
+            self.lives_by_the_clock = true;
             return true;
         }
         self.due_in_a_row = 0;
@@ -209,7 +225,10 @@ impl Worker<'_> {
             if searching.is_none() {
                 searching = engine.idle.search();
             }
-            if searching.is_some() && self.spins && spin(SPIN, || engine.has_work()) {
+            // After due tasks the next ones come by the clock, which a sleeper watches better than a spinner.
+            let spins = self.spins && !self.lives_by_the_clock;
+            if searching.is_some() && spins && spin(SPIN, || engine.has_work() || engine.is_time()) {
+                engine.look_at_the_clock();
                 continue;
             }
             searching = Some(self.rest(searching));
@@ -228,6 +247,9 @@ impl Worker<'_> {
             if is_unled {
                 self.shared.keep_the_clock();
             }
+        } else if self.engine.attention.has(Attention::CLOCK) {
+            // Nobody counted on this one; but there is one less now who could lie down and lead.
+            self.shared.keep_the_clock();
         }
     }
 
@@ -268,7 +290,7 @@ impl Worker<'_> {
         };
         let trim = excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER));
         // The leader stays: somebody must be there when the time comes.
-        let due = engine.lead(bed);
+        let due = engine.lead(bed).map(|due| self.not_too_soon(due));
         let leave = keep_alive.filter(|_| due.is_none()).and_then(|keep_alive| {
             let since = *self.idle_since.get_or_insert_with(|| engine.clock.tick());
             deadline_after(since, keep_alive)
@@ -301,6 +323,24 @@ impl Worker<'_> {
             recycle::trim();
         }
         searching
+    }
+
+    /// When a leader that should get up at `due` does so.
+    fn not_too_soon(&mut self, due: Tick) -> Tick {
+        if self.engine.clock.is_manual() {
+            return due;
+        }
+        if !self.sleeps_exactly {
+            self.sleeps_exactly = true;
+            sync::sleep_exactly();
+        }
+        let shortest = deadline_after(self.engine.clock.tick(), SHORTEST).unwrap_or(due);
+        self.dense = if due < shortest { self.dense + 1 } else { 0 };
+        if self.dense > DENSE {
+            due.max(shortest)
+        } else {
+            due
+        }
     }
 
     #[inline(always)]

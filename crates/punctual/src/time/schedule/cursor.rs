@@ -11,6 +11,8 @@
 //! policy's, and dealt with when it begins. Owed ticks come before others, and are never taken for missed ones.
 
 use super::{Kind, LastRun, Missed, Overlap, Schedule, Start};
+#[cfg(feature = "cron")]
+use crate::time::off_the_wall;
 use crate::time::{Axis, Tick, deadline_after, on_the_wall};
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -89,10 +91,7 @@ impl Schedule {
         match &self.kind {
             Kind::Every(period) => deadline_after(tick, *period),
             #[cfg(feature = "cron")]
-            Kind::Cron(cron) => {
-                let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(tick))?;
-                Some(on_the_wall(cron.next(at)?))
-            }
+            Kind::Cron(cron) => Some(on_the_wall(cron.next(off_the_wall(tick)?)?)),
             _ => None,
         }
     }

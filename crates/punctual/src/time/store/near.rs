@@ -1,10 +1,13 @@
 //! The near timers: in exact order of time, and of submission where times are equal.
 //!
-//! What comes in order (a crowd of one instant does) is appended to a *run* and costs nothing to sort; what comes out
-//! of order goes to a heap. The first of both is the first. A removed timer stays as a dead item until it is at the
-//! front or too many are dead; the two fronts are always live, so that the next time is exact.
+//! Three ways in, and the first of their three fronts is the first. What comes in order is appended to the *line* and
+//! costs nothing to sort. What comes out of order goes to a *heap*. A crowd from one bucket of the wheel is sorted piece
+//! by piece and merged as it is taken (`crowd`): a heap of a million is slow, and one sort of a million would keep
+//! everybody waiting. A removed timer stays as a dead item until it is at a front or too many are dead; the fronts are
+//! always live, so that the next time is exact.
 
 use super::blocks::Blocks;
+use super::crowd::Crowd;
 use crate::time::Tick;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,12 +22,13 @@ pub(super) struct Exact {
 
 #[derive(Debug)]
 pub(super) struct Near {
-    run: Blocks<Exact>,
-    /// Items of the run's first block that are gone.
+    line: Blocks<Exact>,
+    /// Items of the line's first block that are gone.
     begun: usize,
-    /// The last item of the run, if it has any.
+    /// The last item of the line, if it has any.
     last: Option<Exact>,
     heap: BinaryHeap<Reverse<Exact>>,
+    crowd: Crowd,
     live: usize,
     dead: usize,
 }
@@ -32,10 +36,11 @@ pub(super) struct Near {
 impl Near {
     pub(super) const fn new() -> Self {
         Near {
-            run: Blocks::new(),
+            line: Blocks::new(),
             begun: 0,
             last: None,
             heap: BinaryHeap::new(),
+            crowd: Crowd::new(),
             live: 0,
             dead: 0,
         }
@@ -46,25 +51,42 @@ impl Near {
         self.sort_in(item);
     }
 
+    /// One of those that come from a bucket; they are seen after [`Near::gathered`].
+    pub(super) fn gather(&mut self, item: Exact) {
+        self.live += 1;
+        self.crowd.gather(item);
+    }
+
+    /// The bucket is empty.
+    pub(super) fn gathered(&mut self, is_live: impl Fn(Exact) -> bool) {
+        for item in self.crowd.settle() {
+            self.sort_in(item);
+        }
+        // Some may have been removed since they were gathered.
+        self.show_live_fronts(is_live);
+    }
+
     pub(super) fn first(&self) -> Option<Exact> {
         let heaped = self.heap.peek().map(|item| item.0);
-        match (self.first_of_run(), heaped) {
-            (Some(run), Some(heaped)) => Some(run.min(heaped)),
-            (run, heaped) => run.or(heaped),
-        }
+        let fronts = [self.first_in_line(), heaped, self.crowd.first()];
+        fronts.into_iter().flatten().min()
     }
 
     /// Removes the first item, which is live. `is_live` answers for all others.
     pub(super) fn pop(&mut self, is_live: impl Fn(Exact) -> bool) {
-        if let Some(item) = self.first() {
-            self.live -= 1;
-            if self.first_of_run() == Some(item) {
-                self.pop_run();
-            } else {
-                self.heap.pop();
-            }
-            self.show_live_fronts(is_live);
+        let first = self.first();
+        if first.is_none() {
+            return;
         }
+        self.live -= 1;
+        if self.crowd.first() == first {
+            self.crowd.pop();
+        } else if self.first_in_line() == first {
+            self.pop_line();
+        } else {
+            self.heap.pop();
+        }
+        self.show_live_fronts(is_live);
     }
 
     /// Counts the removal of an item, for which `is_live` now says no.
@@ -80,7 +102,7 @@ impl Near {
 
     fn sort_in(&mut self, item: Exact) {
         if self.last.is_none_or(|last| last < item) {
-            self.run.push(item);
+            self.line.push(item);
             self.last = Some(item);
         } else {
             self.heap.push(Reverse(item));
@@ -88,12 +110,16 @@ impl Near {
     }
 
     fn show_live_fronts(&mut self, is_live: impl Fn(Exact) -> bool) {
-        while self.first_of_run().is_some_and(|item| !is_live(item)) {
-            self.pop_run();
+        while self.first_in_line().is_some_and(|item| !is_live(item)) {
+            self.pop_line();
             self.dead -= 1;
         }
         while self.heap.peek().is_some_and(|item| !is_live(item.0)) {
             self.heap.pop();
+            self.dead -= 1;
+        }
+        while self.crowd.first().is_some_and(|item| !is_live(item)) {
+            self.crowd.pop();
             self.dead -= 1;
         }
         if self.heap.is_empty() && self.heap.capacity() > 1024 {
@@ -103,13 +129,13 @@ impl Near {
 
     /// Keeps the live ones only. Its cost is borne by the removals since the last time.
     fn rebuild(&mut self, is_live: impl Fn(Exact) -> bool) {
-        let mut run = std::mem::replace(&mut self.run, Blocks::new());
+        let mut line = std::mem::replace(&mut self.line, Blocks::new());
         let heap = std::mem::take(&mut self.heap);
         let begun = std::mem::take(&mut self.begun);
         self.last = None;
         self.dead = 0;
         let mut skip = begun;
-        while let Some(block) = run.take_first() {
+        while let Some(block) = line.take_first() {
             for item in block.into_iter().skip(std::mem::take(&mut skip)) {
                 if is_live(item) {
                     self.sort_in(item);
@@ -118,24 +144,25 @@ impl Near {
         }
         self.heap = heap.into_iter().filter(|item| is_live(item.0)).collect();
         self.heap.shrink_to(self.heap.len() * 2);
+        self.crowd.retain(is_live);
     }
 
-    fn first_of_run(&self) -> Option<Exact> {
-        self.run.first().map(|block| block[self.begun])
+    fn first_in_line(&self) -> Option<Exact> {
+        self.line.first().map(|block| block[self.begun])
     }
 
-    fn pop_run(&mut self) {
+    fn pop_line(&mut self) {
         self.begun += 1;
-        if self.run.first().is_some_and(|block| block.len() == self.begun) {
+        if self.line.first().is_some_and(|block| block.len() == self.begun) {
             self.begun = 0;
-            self.run.take_first();
-            if self.run.first().is_none() {
+            self.line.take_first();
+            if self.line.first().is_none() {
                 self.last = None;
             }
         }
     }
 
-    /// How many came out of order.
+    /// How many came out of order, one by one.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn heaped(&self) -> usize {
         self.heap.len()
@@ -143,6 +170,6 @@ impl Near {
 
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
-        self.run.footprint() + self.heap.capacity() * size_of::<Exact>()
+        self.line.footprint() + self.heap.capacity() * size_of::<Exact>() + self.crowd.footprint()
     }
 }

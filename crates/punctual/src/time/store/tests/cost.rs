@@ -1,6 +1,6 @@
 //! What the store costs: memory, entries moved by one call, looks that find nothing.
 
-use super::{Dice, SECOND, YEAR, rounds, take_all};
+use super::{Dice, SECOND, YEAR, plain, rounds, take_all};
 use crate::time::Tick;
 use crate::time::store::blocks::BLOCK;
 use crate::time::store::{PIECES, Store};
@@ -108,7 +108,7 @@ fn a_crowd_is_moved_in_pieces_and_nobody_waits_for_more_than_one() {
             break;
         }
     }
-    assert!(out.is_sorted_by_key(|taken| taken.0));
+    assert!(out.is_sorted_by_key(|taken| taken.when));
     assert_eq!(store.len() as u64, inserted);
     // Each level moves a timer once.
     assert!(store.wheel.looked <= 6 * count, "{} looks", store.wheel.looked);
@@ -164,7 +164,7 @@ fn a_jump_of_centuries_moves_only_what_is_there() {
     store.insert(550 * YEAR, 3);
     let mut out = Vec::new();
     assert!(!store.take_due(400 * YEAR, 9, &mut out));
-    assert_eq!(out, [(400 * YEAR, 1)]);
+    assert_eq!(plain(&out), [(400 * YEAR, 1)]);
     assert!(!store.take_due(Tick::MAX, 9, &mut out));
     assert_eq!(out.len(), 3);
     assert!(store.wheel.looked <= 6, "{} looks", store.wheel.looked);

@@ -1,6 +1,6 @@
 //! Random steps, against a sorted map.
 
-use super::{Dice, YEAR, rounds};
+use super::{Dice, YEAR, plain, rounds};
 use crate::time::Tick;
 use crate::time::store::{Key, Store};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Model {
         let mut out = Vec::new();
         let more = self.store.take_due(now, at_most, &mut out);
         assert!(out.len() <= at_most);
-        for taken in &out {
+        for taken in &plain(&out) {
             assert!(taken.0 <= now, "early");
             let (first, _) = self.expected.pop_first().expect("nothing is left to take");
             assert_eq!(*taken, first);
