@@ -110,11 +110,10 @@ impl Executor {
         let engine = &self.engine;
         let entry = Entry::delayed(engine.origin(Class::TIMED), Some(options), timer, f);
         let block = entry.pointer();
-        match engine.admit_delayed(axis, when, entry) {
+        match engine.submit_delayed(axis, when, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
             Ok(()) => Ok(unsafe { TaskHandle::new(block, false) }),
             Err((entry, reason)) => {
-                engine.count_refused(&reason, 1);
                 // SAFETY: it left the store, nobody else has seen it, and the types are those it was made with.
                 Err(Rejected::new(unsafe { entry.unmake::<K, F, T>() }, reason))
             }

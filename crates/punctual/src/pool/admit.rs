@@ -58,6 +58,9 @@ impl Engine {
         class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
+        if class == Class::TIMED {
+            return self.admit_covered(payload);
+        }
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         loop {
@@ -120,17 +123,18 @@ impl Engine {
             return Plan::Refuse(Refusal::Closed);
         }
         let held = producers.held(&self.room);
+        let occupied = producers.occupied(&self.room);
         let capacity = producers.capacity();
         let is_paused = producers.is_paused();
         let crew = &producers.gate;
         if !in_line && !crew.line.is_empty() {
-            return self.full(held, capacity);
+            return self.full(occupied, capacity);
         }
         let may_start = |size: usize| crew.workers() < size && !crew.backs_off(|| self.clock.tick());
         let is_short = crew.is_short(held, self.idle.read().idle());
         // Nobody takes anything from a paused queue: what counts is its places, and that somebody will be there.
-        if is_paused && held >= capacity.limit() {
-            return self.full(held, capacity);
+        if is_paused && occupied >= capacity.limit() {
+            return self.full(occupied, capacity);
         }
         if is_short && may_start(crew.wanted()) {
             return Plan::Start;
@@ -157,8 +161,8 @@ impl Engine {
             Capacity::Unbounded => u64::MAX,
             // Without places only a hand that is free will do, and that was asked for above.
             Capacity::Bounded(0) => 0,
-            Capacity::Bounded(places) if is_paused => (places as u64).saturating_sub(held),
-            Capacity::Bounded(places) => (places as u64 + crew.fresh()).saturating_sub(held),
+            Capacity::Bounded(places) if is_paused => (places as u64).saturating_sub(occupied),
+            Capacity::Bounded(places) => (places as u64 + crew.fresh()).saturating_sub(occupied),
         };
         if room > 0 {
             let is_settled =
@@ -169,12 +173,12 @@ impl Engine {
         if may_start(crew.max()) {
             return Plan::Start;
         }
-        self.full(held, capacity)
+        self.full(occupied, capacity)
     }
 
-    fn full(&self, held: u64, capacity: Capacity) -> Plan {
+    pub(super) fn full(&self, occupied: u64, capacity: Capacity) -> Plan {
         Plan::Refuse(Refusal::Full {
-            waiting: held as usize,
+            waiting: occupied as usize,
             capacity: capacity.limit() as usize,
         })
     }
@@ -259,6 +263,9 @@ impl Engine {
         permit: Permit,
     ) -> Result<bool, Refused<P>> {
         permit.spend();
+        if class == Class::TIMED {
+            return self.publish_covered(payload);
+        }
         let is_put_off = loop {
             let mut producers = self.room.producers();
             if producers.is_closed() {
@@ -285,7 +292,7 @@ impl Engine {
         Ok(self.idle.notify())
     }
 
-    fn reason_of(&self, refusal: Refusal) -> Reason {
+    pub(super) fn reason_of(&self, refusal: Refusal) -> Reason {
         match refusal {
             Refusal::Closed => Reason::ShutDown,
             Refusal::Full { waiting, capacity } => Reason::Full {

@@ -11,7 +11,7 @@ use super::resize::check_keep_alive;
 use super::timers::AtShutdown;
 use super::{Pool, Size};
 use crate::ConfigError;
-use crate::queue::Queue;
+use crate::queue::{Capacity, Queue};
 use crate::sync::{Arc, parallelism};
 use crate::task::hooks::Hooks;
 use crate::task::{Outcome, TaskInfo};
@@ -31,6 +31,7 @@ pub(crate) struct Config {
     pub(crate) reject: Reject,
     pub(crate) delayed_at_shutdown: AtShutdown,
     pub(crate) repeating_at_shutdown: AtShutdown,
+    pub(crate) covers_delayed: bool,
     pub(crate) on_slow: Option<TimeHook>,
     pub(crate) on_late: Option<(Duration, TimeHook)>,
     /// Why the size may not be changed, if it may not.
@@ -73,6 +74,7 @@ pub struct PoolBuilder {
     reject: Reject,
     delayed_at_shutdown: AtShutdown,
     repeating_at_shutdown: AtShutdown,
+    covers_delayed: bool,
     on_slow: Option<TimeHook>,
     on_late: Option<(Duration, TimeHook)>,
     sealed: Option<&'static str>,
@@ -110,6 +112,7 @@ impl PoolBuilder {
             reject: Reject::default(),
             delayed_at_shutdown: AtShutdown::default(),
             repeating_at_shutdown: AtShutdown::default(),
+            covers_delayed: false,
             on_slow: None,
             on_late: None,
             sealed: None,
@@ -187,6 +190,28 @@ impl PoolBuilder {
     /// What happens to schedules when the pool is shut down. Default: [`AtShutdown::Drop`].
     pub fn repeating_at_shutdown(mut self, policy: AtShutdown) -> Self {
         self.repeating_at_shutdown = policy;
+        self
+    }
+
+    /// Whether delayed tasks that wait for their time count against the queue's capacity, so that they are refused when it
+    /// is full, by the pool's policy (`CallerRuns` refuses: it would be too early). Default: no, then only the memory
+    /// bounds them. Schedules do not count.
+    ///
+    /// ```
+    /// use punctual::{Pool, Queue};
+    /// use std::time::Duration;
+    ///
+    /// let pool = Pool::builder("p").queue(Queue::bounded(2)).capacity_covers_delayed(true).build()?;
+    /// let hour = Duration::from_secs(3600);
+    /// let one = pool.after(hour, || 1)?;
+    /// let _two = pool.after(hour, || 2)?;
+    /// assert!(pool.after(hour, || 3).unwrap_err().is_full());
+    /// one.cancel();
+    /// assert!(pool.after(hour, || 3).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn capacity_covers_delayed(mut self, on: bool) -> Self {
+        self.covers_delayed = on;
         self
     }
 
@@ -392,6 +417,14 @@ impl PoolBuilder {
                 "leave it unset for the system's default, or give the bytes",
             ));
         }
+        if self.covers_delayed && self.queue.capacity() == Capacity::Bounded(0) {
+            return Err(ConfigError::new(
+                "capacity_covers_delayed",
+                true,
+                "a queue without places has none for delayed tasks: every one would be refused",
+                "give the queue a capacity, or leave delayed tasks uncounted",
+            ));
+        }
         let thread_name = self.thread_name.unwrap_or_else(|| self.name.to_string());
         if let Some(position) = thread_name.find('\0') {
             return Err(ConfigError::new(
@@ -411,6 +444,7 @@ impl PoolBuilder {
             reject: self.reject,
             delayed_at_shutdown: self.delayed_at_shutdown,
             repeating_at_shutdown: self.repeating_at_shutdown,
+            covers_delayed: self.covers_delayed,
             on_slow: self.on_slow,
             on_late: self.on_late,
             sealed: self.sealed,
@@ -471,6 +505,7 @@ impl fmt::Debug for PoolBuilder {
             .field("on_full", &self.reject)
             .field("delayed_at_shutdown", &self.delayed_at_shutdown)
             .field("repeating_at_shutdown", &self.repeating_at_shutdown)
+            .field("capacity_covers_delayed", &self.covers_delayed)
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)

@@ -7,6 +7,7 @@
 
 pub(crate) mod admit;
 mod builder;
+mod cover;
 pub(crate) mod crew;
 pub(crate) mod engine;
 pub(crate) mod fork;

@@ -245,6 +245,8 @@ impl Engine {
     ) -> Result<bool, Refused<P>> {
         match answer {
             Answer::Abort => Err(refused),
+            // It would run before its time.
+            Answer::CallerRuns if class.is_timed() => Err(refused),
             Answer::CallerRuns => Ok(self.run_for_caller(refused)),
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);

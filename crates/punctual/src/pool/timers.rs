@@ -298,8 +298,22 @@ fn tick_of(at: Tick, clock: &Clock) -> Tick {
 }
 
 impl Engine {
+    /// Accepts a delayed task, if the pool's capacity counts those by its policy. `Err`: given back, and counted.
+    pub(crate) fn submit_delayed(
+        self: &Arc<Self>,
+        axis: Axis,
+        when: Tick,
+        entry: Entry,
+    ) -> Result<(), (Entry, Reason)> {
+        if self.config.covers_delayed {
+            return self.admit_delayed_by_capacity(entry);
+        }
+        self.admit_delayed(axis, when, entry)
+            .inspect_err(|(_, reason)| self.count_refused(reason, 1))
+    }
+
     /// Accepts a delayed task. `Err`: given back.
-    pub(crate) fn admit_delayed(
+    pub(super) fn admit_delayed(
         self: &Arc<Self>,
         axis: Axis,
         when: Tick,
@@ -417,6 +431,7 @@ impl Engine {
         // SAFETY: the caller holds a share.
         self.no_longer_expires(unsafe { task.as_ref() });
         if class.is_timed() {
+            self.uncover(usize::from(class == Class::TIMED));
             return self.remove_timed(task, how);
         }
         self.remove_queued(how);
@@ -510,7 +525,9 @@ impl Engine {
 
     /// Cancels every delayed task whose time has not come.
     pub(super) fn drop_delayed(&self) {
-        for entry in self.take_delayed(|counts| &mut counts.cancelled) {
+        let entries = self.take_delayed(|counts| &mut counts.cancelled);
+        self.uncover(entries.len());
+        for entry in entries {
             self.dropped_delayed.fetch_add(1, AcqRel);
             let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
             let told = self.is_told_of_ends().then_some(told);
@@ -556,6 +573,7 @@ impl Engine {
         }
         self.drop_repeating();
         let entries = self.take_delayed(|counts| &mut counts.returned);
+        self.uncover(entries.len());
         entries
             .into_iter()
             .map(|entry| self.taken_out(Unrun::entry(entry)))

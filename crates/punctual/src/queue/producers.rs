@@ -35,6 +35,8 @@ pub(crate) struct Producers<G> {
     open_until: u64,
     /// Permits of submissions that are starting a worker before they publish.
     pub(super) reserved: u64,
+    /// Permits of tasks that wait elsewhere, for their time.
+    covered: u64,
     pub(super) closed: bool,
     pub(super) paused: bool,
     pub(crate) gate: G,
@@ -55,6 +57,7 @@ impl<G: Gate> Producers<G> {
             capacity,
             open_until: 0,
             reserved: 0,
+            covered: 0,
             closed: false,
             paused: false,
             gate,
@@ -105,7 +108,12 @@ impl<G: Gate> Producers<G> {
         self.shut();
     }
 
-    /// Tasks that hold a permit now, or are about to: the capacity is compared with this.
+    /// Tasks that hold a permit of this room: the capacity is compared with this.
+    pub(crate) fn occupied(&self, room: &Room<G>) -> u64 {
+        self.held(room) + self.covered
+    }
+
+    /// Tasks that wait here, or are about to.
     pub(crate) fn held(&self, room: &Room<G>) -> u64 {
         self.pushed - room.permits_back() + self.reserved
     }
@@ -142,6 +150,17 @@ impl<G: Gate> Producers<G> {
     /// Holds a permit for a submission that must leave the lock before it can publish.
     pub(crate) fn reserve(&mut self) {
         self.reserved += 1;
+        self.shut();
+    }
+
+    /// The permit of a submission goes to a task that waits for its time.
+    pub(crate) fn cover(&mut self) {
+        self.unreserve();
+        self.covered += 1;
+    }
+
+    pub(crate) fn uncover(&mut self, tasks: u64) {
+        self.covered -= tasks;
         self.shut();
     }
 

@@ -16,9 +16,10 @@ use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::{Departure, Post};
 use crate::queue::producers::Producers;
 use crate::sync::{self, Arc, is_multi_core};
+use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
-use crate::task::{Frame, Host, recycle};
+use crate::task::{Class, Frame, Host, recycle};
 use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
 use idle::Bed;
 use std::time::Duration;
@@ -194,6 +195,11 @@ impl Worker<'_> {
         if self.engine.timers.take(slot, &self.engine.attention) {
             self.due_in_a_row += 1;
             self.lives_by_the_clock = true;
+            if self.engine.config.covers_delayed {
+                let is_delayed = |entry: &Entry| entry.header().class == Class::TIMED;
+                self.engine
+                    .uncover(usize::from(slot.peek_entry().is_some_and(is_delayed)));
+            }
             return true;
         }
         self.due_in_a_row = 0;
