@@ -84,15 +84,13 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
     // waits for every task that still counts.
     let entry = home.remove(pointer, block.class, how);
-    // SAFETY: the claim is won, this is the closure's end, and the caller holds a share.
-    unsafe { Header::end_unrun(pointer, end) };
-    if let Some(entry) = entry {
-        // It left the timer store with this: no record lies anywhere any more.
-        entry.let_go();
-    }
+    let was_delayed = entry.is_some();
+    // SAFETY: the claim is won, this is the closure's end, and the caller holds a share. If the task's own comes from the
+    // timer store, no record lies anywhere any more.
+    unsafe { Header::end_unrun(pointer, end, entry) };
     if home.is_told_of_ends() {
         home.tell_removed(&block.info(), outcome);
     }
-    home.removed();
+    home.removed(was_delayed);
     true
 }

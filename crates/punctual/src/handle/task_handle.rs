@@ -241,6 +241,12 @@ impl<T> Future for TaskHandle<T> {
 impl<T> Drop for TaskHandle<T> {
     fn drop(&mut self) {
         let block = self.pointer();
+        // SAFETY: the share is held.
+        let seen = unsafe { block.as_ref() }.state.load();
+        if seen.is_handle_alone() && !seen.holds_unread() {
+            // SAFETY: nobody else is left, and nobody can come: references are made by those who hold a share.
+            return unsafe { free(block, seen) };
+        }
         loop {
             // SAFETY: the share is held until `drop_handle` says otherwise.
             match unsafe { block.as_ref() }.state.drop_handle() {

@@ -337,8 +337,12 @@ impl Home for Engine {
         self.look_at_running(when);
     }
 
-    fn removed(&self) {
-        self.task_removed();
+    fn removed(&self, was_delayed: bool) {
+        if was_delayed {
+            self.delayed_task_removed();
+        } else {
+            self.task_removed();
+        }
     }
 
     fn is_stopping(&self) -> bool {

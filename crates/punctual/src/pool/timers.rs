@@ -277,7 +277,7 @@ impl Book {
             .expect("a delayed task is in the store");
         // SAFETY: the share is the store's.
         let header = unsafe { header.as_ref() };
-        header.state.mark_due();
+        // The bit stays: whoever won the claim is here, and nobody else asks for it.
         if patience_of(header).is_some() {
             self.watch.expiring -= 1;
         }
@@ -365,6 +365,7 @@ impl Engine {
             book.watch.expiring += 1;
             self.mirror(&book);
         }
+        let when = book.store(axis).take_opening().unwrap_or(when);
         let look = match axis {
             Axis::Ticks => when,
             Axis::Wall => tick_of(when, &self.clock),

@@ -39,8 +39,9 @@ pub(crate) trait Home: Any + Send + Sync {
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
     fn tell_removed(&self, task: &TaskInfo<'_>, outcome: Outcome<'_>);
-    /// All that concerns a removed task is done: a closing pool may end.
-    fn removed(&self);
+    /// All that concerns a removed task is done: a closing pool may end. One that was still delayed was no part of what
+    /// is waited for when somebody waits for quiet.
+    fn removed(&self, was_delayed: bool);
     /// A task that could have expired is being run: it cannot any more.
     fn forget_expiry(&self, task: &Header);
     /// A running task is to be looked at then.

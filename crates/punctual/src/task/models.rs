@@ -52,7 +52,7 @@ impl Home for Books {
     fn tell_removed(&self, _: &TaskInfo<'_>, _: Outcome<'_>) {}
     fn forget_expiry(&self, _: &Header) {}
     fn look_at(&self, _: Tick) {}
-    fn removed(&self) {}
+    fn removed(&self, _: bool) {}
     fn is_stopping(&self) -> bool {
         false
     }

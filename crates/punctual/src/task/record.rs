@@ -283,7 +283,7 @@ impl Slot {
             let _ = entry.header().state.claim_to_remove();
         }
         // SAFETY: claimed, and the closure is still there; the entry is a share.
-        unsafe { Header::end_unrun(entry.pointer(), end) };
+        unsafe { Header::end_unrun(entry.pointer(), end, None) };
         if let Some(told) = told {
             told(&entry.header().info());
         }

@@ -140,6 +140,10 @@ impl Snapshot {
             _ => None,
         }
     }
+    /// A failure lies in the block that nobody has looked at.
+    pub(crate) fn holds_unread(self) -> bool {
+        self.outcome() == Some(End::Panicked) && !self.is_taken()
+    }
     /// Something of the body's own (value or panic) lies in the block and belongs to whoever frees it.
     pub(crate) fn holds_result(self) -> bool {
         !self.is_taken() && matches!(self.outcome(), Some(End::Finished | End::Panicked))
@@ -370,7 +374,7 @@ impl State {
         let mut seen = self.word.0.load(Acquire);
         loop {
             let snapshot = Snapshot(seen);
-            if snapshot.outcome() == Some(End::Panicked) && !snapshot.is_taken() {
+            if snapshot.holds_unread() {
                 return HandleDrop::Unread;
             }
             let next = seen | HANDLE_GONE;

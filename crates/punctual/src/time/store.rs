@@ -10,7 +10,8 @@
 //!
 //! - Never early, never out of order: nothing is taken while a bucket is half emptied, and the position never passes
 //!   an occupied bucket, so whatever is near comes before whatever is in the wheel.
-//! - No ticking: a bucket knows its earliest time, and the store asks to be looked at then. Only where the earliest
+//! - No ticking: a bucket knows its earliest time, and the store asks to be looked at then (a little before, if it is
+//!   crowded). Only where the earliest
 //!   one was removed that look may find nothing due; it empties that bucket into finer ones.
 //! - No stalls: a bucket is emptied in pieces, a few blocks per call, and one that holds mostly removed timers is
 //!   swept a block per removal. What can cost more, and rarely, is a removal from a large crowd within a millisecond.
@@ -30,6 +31,12 @@ use super::Tick;
 
 /// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
 const PIECES: usize = 4;
+
+/// More than these in a bucket are moved before their time, so that the first of them is not late: about as long before
+/// as it takes, and at most so much.
+const CROWD: u64 = 1024;
+const MOVING: Tick = 200;
+const AHEAD: Tick = 250_000_000;
 
 /// A timer that is due. The order of the fields is the order of the timers, also of two stores that count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +60,8 @@ pub(crate) struct Store<V> {
     near: Near,
     /// The sequence of the timer inserted last.
     sequence: u64,
+    /// When a bucket that has just become crowded wants to be opened; see [`Store::take_opening`].
+    crowded: Option<Tick>,
     /// The bucket that is being emptied. Until it is, a timer in it may be earlier than any near one.
     open: Option<u16>,
 }
@@ -64,6 +73,7 @@ impl<V: Copy> Store<V> {
             wheel: Wheel::new(now),
             near: Near::new(),
             sequence: 0,
+            crowded: None,
             open: None,
         }
     }
@@ -75,6 +85,12 @@ impl<V: Copy> Store<V> {
         let bucket = self.wheel.bucket_of(when);
         let index = self.slab.insert(when, sequence, bucket, value);
         self.place(bucket, when, sequence, index);
+        if bucket != NEAR {
+            let crowd = self.wheel.live(bucket);
+            if crowd > CROWD && crowd.is_power_of_two() {
+                self.crowded = Some(self.opening(bucket));
+            }
+        }
         Key { index, sequence }
     }
 
@@ -91,6 +107,11 @@ impl<V: Copy> Store<V> {
             self.emptied();
         }
         Some(value)
+    }
+
+    /// A look that has become necessary by the last insertion: before the time that was inserted.
+    pub(crate) fn take_opening(&mut self) -> Option<Tick> {
+        self.crowded.take()
     }
 
     /// When it is due, if it is still here.
@@ -122,7 +143,18 @@ impl<V: Copy> Store<V> {
             let earliest = self.wheel.earliest(bucket);
             return Some(near.map_or(earliest, |near| near.min(earliest)));
         }
-        near.or_else(|| self.wheel.first().map(|bucket| self.wheel.earliest(bucket)))
+        near.or_else(|| self.wheel.first().map(|bucket| self.opening(bucket)))
+    }
+
+    /// When the first bucket is opened: at its first time, or before if it takes long to move what is in it.
+    fn opening(&self, bucket: u16) -> Tick {
+        let crowd = self.wheel.live(bucket);
+        let ahead = if crowd > CROWD {
+            (crowd * MOVING).min(AHEAD)
+        } else {
+            0
+        };
+        self.wheel.earliest(bucket).saturating_sub(ahead)
     }
 
     /// Moves at most `at_most` due timers to `out`, in order. Says whether to call again now: there may be more, or
@@ -151,7 +183,7 @@ impl<V: Copy> Store<V> {
             }
             let first = self.wheel.first();
             match first {
-                Some(bucket) if self.wheel.earliest(bucket) <= now => {
+                Some(bucket) if self.opening(bucket) <= now => {
                     self.wheel.open(bucket);
                     self.open = Some(bucket);
                 }

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Header, Options, tag, untag};
+use super::{Entry, Header, Options, tag, untag};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::futex;
 use crate::task::home::HomeRef;
@@ -202,17 +202,26 @@ impl Header {
         }
     }
 
-    /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters.
+    /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters, and gives the task's share
+    /// up if it came along.
     ///
     /// # Safety
     /// As [`Header::drop_closure`], and the caller holds a share to the end of this call.
-    pub(crate) unsafe fn end_unrun(block: NonNull<Header>, end: End) {
+    pub(crate) unsafe fn end_unrun(block: NonNull<Header>, end: End, share: Option<Entry>) {
         // SAFETY: the caller's promise. Before anyone is told: whoever knows the outcome finds what the closure held gone.
         unsafe { Header::drop_closure(block) };
         // SAFETY: the caller holds a share.
-        match unsafe { block.as_ref() }.state.resolve(end, false) {
-            // SAFETY: the caller holds a share.
-            Resolved::Fixed(after) => unsafe { Header::wake_waiters(block, after) },
+        match unsafe { block.as_ref() }.state.resolve(end, share.is_some()) {
+            Resolved::Fixed(after) => {
+                // SAFETY: the caller holds a share.
+                unsafe { Header::wake_waiters(block, after) };
+                match share {
+                    // SAFETY: the reading is that of the step in which the task left.
+                    Some(share) if after.is_task_gone() => unsafe { share.left(after) },
+                    Some(share) => share.let_go(),
+                    None => {}
+                }
+            }
             Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
         }
     }

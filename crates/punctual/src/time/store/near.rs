@@ -29,6 +29,8 @@ pub(super) struct Near {
     last: Option<Exact>,
     heap: BinaryHeap<Reverse<Exact>>,
     crowd: Crowd,
+    /// The first of the three.
+    front: Option<Exact>,
     live: usize,
     dead: usize,
 }
@@ -41,6 +43,7 @@ impl Near {
             last: None,
             heap: BinaryHeap::new(),
             crowd: Crowd::new(),
+            front: None,
             live: 0,
             dead: 0,
         }
@@ -49,6 +52,9 @@ impl Near {
     pub(super) fn push(&mut self, item: Exact) {
         self.live += 1;
         self.sort_in(item);
+        if self.front.is_none_or(|front| item < front) {
+            self.front = Some(item);
+        }
     }
 
     /// One of those that come from a bucket; they are seen after [`Near::gathered`].
@@ -66,27 +72,27 @@ impl Near {
         self.show_live_fronts(is_live);
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<Exact> {
-        let heaped = self.heap.peek().map(|item| item.0);
-        let fronts = [self.first_in_line(), heaped, self.crowd.first()];
-        fronts.into_iter().flatten().min()
+        self.front
     }
 
     /// Removes the first item, which is live. `is_live` answers for all others.
     pub(super) fn pop(&mut self, is_live: impl Fn(Exact) -> bool) {
-        let first = self.first();
-        if first.is_none() {
-            return;
-        }
+        let Some(first) = self.front else { return };
         self.live -= 1;
-        if self.crowd.first() == first {
+        // Only the way it came by has a new front, which may be dead.
+        if self.crowd.first() == Some(first) {
             self.crowd.pop();
-        } else if self.first_in_line() == first {
+            self.clean_crowd(is_live);
+        } else if self.first_in_line() == Some(first) {
             self.pop_line();
+            self.clean_line(is_live);
         } else {
             self.heap.pop();
+            self.clean_heap(is_live);
         }
-        self.show_live_fronts(is_live);
+        self.front = self.look_for_front();
     }
 
     /// Counts the removal of an item, for which `is_live` now says no.
@@ -95,6 +101,7 @@ impl Near {
         self.dead += 1;
         if self.dead > 2 * self.live + 64 {
             self.rebuild(is_live);
+            self.front = self.look_for_front();
         } else {
             self.show_live_fronts(is_live);
         }
@@ -109,21 +116,40 @@ impl Near {
         }
     }
 
+    fn look_for_front(&self) -> Option<Exact> {
+        let heaped = self.heap.peek().map(|item| item.0);
+        let fronts = [self.first_in_line(), heaped, self.crowd.first()];
+        fronts.into_iter().flatten().min()
+    }
+
     fn show_live_fronts(&mut self, is_live: impl Fn(Exact) -> bool) {
+        self.clean_line(&is_live);
+        self.clean_heap(&is_live);
+        self.clean_crowd(&is_live);
+        self.front = self.look_for_front();
+    }
+
+    fn clean_line(&mut self, is_live: impl Fn(Exact) -> bool) {
         while self.first_in_line().is_some_and(|item| !is_live(item)) {
             self.pop_line();
             self.dead -= 1;
         }
+    }
+
+    fn clean_heap(&mut self, is_live: impl Fn(Exact) -> bool) {
         while self.heap.peek().is_some_and(|item| !is_live(item.0)) {
             self.heap.pop();
             self.dead -= 1;
         }
+        if self.heap.is_empty() && self.heap.capacity() > 1024 {
+            self.heap = BinaryHeap::new();
+        }
+    }
+
+    fn clean_crowd(&mut self, is_live: impl Fn(Exact) -> bool) {
         while self.crowd.first().is_some_and(|item| !is_live(item)) {
             self.crowd.pop();
             self.dead -= 1;
-        }
-        if self.heap.is_empty() && self.heap.capacity() > 1024 {
-            self.heap = BinaryHeap::new();
         }
     }
 

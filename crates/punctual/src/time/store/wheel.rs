@@ -107,6 +107,13 @@ impl Wheel {
         None
     }
 
+    /// How many timers are in a bucket.
+    pub(super) fn live(&self, bucket: u16) -> u64 {
+        let (level, slot) = split(bucket);
+        let buckets = self.levels[level].as_ref();
+        buckets.map_or(0, |buckets| u64::from(buckets[slot].live))
+    }
+
     pub(super) fn earliest(&self, bucket: u16) -> Tick {
         let (level, slot) = split(bucket);
         let buckets = self.levels[level].as_ref();
