@@ -7,7 +7,7 @@
 use super::Executor;
 use crate::handle::TaskHandle;
 use crate::pool::State;
-use crate::pool::repeating::{Alone, Body, Repeating, ScheduleHandle};
+use crate::pool::repeating::{Alone, Body, MOST_CONTEXTS, Repeating, ScheduleHandle};
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
@@ -159,7 +159,7 @@ impl Executor {
     }
 
     /// As [`Executor::schedule`], but up to `n` runs may be in progress at once: a tick that comes due while fewer are
-    /// starts another. Decorators capture their context at each run, on its worker.
+    /// starts another. Decorators capture a context for each run that may be in progress, up to 64.
     pub fn schedule_overlapping<F, R>(
         &self,
         when: Schedule,
@@ -183,7 +183,14 @@ impl Executor {
         if let Err(reason) = self.check_schedule(&when) {
             return Err(Rejected::new(f, reason));
         }
-        let body = Body::Shared(Arc::new(move |run: &Run| f(run).failure()));
+        let decorators = &self.engine.hooks.decorators;
+        let contexts = if decorators.is_empty() {
+            0
+        } else {
+            n.min(MOST_CONTEXTS)
+        };
+        let contexts = (0..contexts).map(|_| decorators.capture()).collect();
+        let body = Body::Shared(Arc::new(move |run: &Run| f(run).failure()), contexts);
         Ok(self.start(when, n, body))
     }
 

@@ -298,7 +298,7 @@ impl Engine {
             Refusal::Full { waiting, capacity } => Reason::Full {
                 queued: waiting,
                 capacity,
-                threads: self.run_state.read().workers(),
+                threads: self.run_state.read().workers().saturating_sub(self.keepers()),
             },
         }
     }

@@ -364,7 +364,7 @@ impl Attached for Engine {
         // The last worker of a closed pool has left, and ends the pool after that.
         let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
         let ending = usize::from(is_ending && reading.workers() == 0);
-        reading.workers() + self.keepers() + stirring + ending
+        reading.workers() + stirring + ending
     }
 
     fn running(&self) -> Vec<String> {
@@ -388,7 +388,7 @@ impl fmt::Debug for Engine {
             "Pool({:?}, {:?}, {} of {} threads, {:?}, {queued} queued, {submitted} submitted)",
             self.name,
             reading.state(),
-            reading.workers(),
+            reading.workers() - self.keepers().min(reading.workers()),
             self.size().max,
             self.idle.read(),
         )

@@ -10,6 +10,7 @@
 //! free; both start, or call, the keeper, and its bed keeps a call that comes before it sleeps.
 
 use super::engine::Engine;
+use super::leader::Leads;
 use super::state::State;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -46,12 +47,19 @@ impl Engine {
     }
 
     fn start_keeper(self: &Arc<Self>) -> bool {
-        if !self.room.producers().gate.take_keeper() {
-            return false;
-        }
         let Some(bed) = self.timers.book.lock().watch.keeper.clone() else {
             return false;
         };
+        {
+            let mut producers = self.room.producers();
+            // Once the last worker of a closed pool has left it is over.
+            let is_over = producers.is_closed() && producers.gate.workers() == 0;
+            if is_over || !producers.gate.take_keeper() {
+                return false;
+            }
+            // As for a worker: while it is there the pool has not ended.
+            let _ = self.run_state.hire();
+        }
         self.timers.keepers.fetch_add(1, AcqRel);
         let number = self.next_worker_number();
         let engine = self.clone();
@@ -68,8 +76,7 @@ impl Engine {
                 true
             }
             Err(_) => {
-                self.timers.keepers.fetch_sub(1, AcqRel);
-                self.room.producers().gate.give_keeper_back();
+                self.keeper_is_gone();
                 false
             }
         }
@@ -79,18 +86,27 @@ impl Engine {
         let mut idle_since = None;
         loop {
             bed.make();
+            // After the bed was made: whoever leaves last calls.
+            let is_alone = self.state() >= State::Shutdown && self.room.producers().gate.workers() == 0;
             let (until, leads) = {
                 let mut book = self.timers.book.lock();
                 let is_needed = book.leader.is_none() && book.must_be_kept(self);
                 let since = *idle_since.get_or_insert_with(|| self.clock.tick());
                 let end = deadline_after(since, self.config.keep_alive);
                 let is_over = end.is_some_and(|end| end <= self.clock.tick());
-                if self.state() == State::Terminated || (!is_needed && is_over) {
+                if is_alone || (!is_needed && is_over) {
                     book.watch.keeper = None;
                     return;
                 }
                 let led = if is_needed {
-                    self.lead_with(book, bed, true)
+                    self.lead_with(
+                        book,
+                        bed,
+                        Leads {
+                            is_keeper: true,
+                            is_timed: false,
+                        },
+                    )
                 } else {
                     None
                 };
@@ -115,15 +131,22 @@ impl Engine {
     }
 
     fn keeper_leaves(&self, number: usize) {
-        self.room.producers().gate.give_keeper_back();
-        self.timers.keepers.fetch_sub(1, AcqRel);
-        if self.state() != State::Terminated {
+        // Whoever closes the pool joins it if it was there to the end.
+        if self.state() < State::Shutdown {
             self.dismiss_thread(number);
         }
-        self.clock.hint();
+        self.keeper_is_gone();
     }
 
-    /// The pool has ended: the keeper goes home.
+    fn keeper_is_gone(&self) {
+        self.room.producers().gate.give_keeper_back();
+        self.timers.keepers.fetch_sub(1, AcqRel);
+        let _ = self.run_state.leave();
+        self.clock.hint();
+        self.try_terminate();
+    }
+
+    /// The last worker of a closed pool has left: the keeper goes home too.
     pub(super) fn release_keeper(&self) {
         let bed = self.timers.book.lock().watch.keeper.clone();
         if let Some(bed) = bed {

@@ -29,6 +29,14 @@ pub(super) struct Leader {
     until: Tick,
     /// A spare thread that is no worker: its bed is not among theirs.
     is_keeper: bool,
+    /// It stays only because something is to happen.
+    is_timed: bool,
+}
+
+/// How somebody leads.
+pub(super) struct Leads {
+    pub(super) is_keeper: bool,
+    pub(super) is_timed: bool,
 }
 
 /// How to reach a leader, outside the lock.
@@ -75,7 +83,7 @@ impl Engine {
     }
 
     /// A worker that lies down asks to lead: until when, if it does.
-    pub(crate) fn lead(&self, bed: &Arc<Bed>) -> Option<Tick> {
+    pub(crate) fn lead(&self, bed: &Arc<Bed>, is_timed: bool) -> Option<Tick> {
         if self.timers.next.load(Acquire) == Tick::MAX {
             return None;
         }
@@ -83,25 +91,48 @@ impl Engine {
         if book.leader.is_some() {
             return None;
         }
-        self.lead_with(book, bed, false)
+        self.lead_with(
+            book,
+            bed,
+            Leads {
+                is_keeper: false,
+                is_timed,
+            },
+        )
     }
 
-    pub(super) fn lead_with(
-        &self,
-        mut book: Guard<'_, Book>,
-        bed: &Arc<Bed>,
-        is_keeper: bool,
-    ) -> Option<Tick> {
+    pub(super) fn lead_with(&self, mut book: Guard<'_, Book>, bed: &Arc<Bed>, leads: Leads) -> Option<Tick> {
         let until = book.next_look(&self.clock);
         self.timers.next.store(until.unwrap_or(Tick::MAX), Release);
         let until = until?;
         book.leader = Some(Leader {
             bed: bed.clone(),
             until,
-            is_keeper,
+            is_keeper: leads.is_keeper,
+            is_timed: leads.is_timed,
         });
         self.attention.set(Attention::CLOCK, false);
         Some(until)
+    }
+
+    /// A worker goes to work and leaves the clock: another is started if the size allows it, or the keeper is called.
+    pub(crate) fn find_successor(self: &Arc<Self>) {
+        let is_short = self.run_state.read().workers() < self.size().core + self.keepers();
+        if is_short && self.idle.read().idle() == 0 && self.needs_leader() {
+            self.staff_up(false);
+        }
+        self.keep_the_clock();
+    }
+
+    /// The last timer was taken out: a leader whose own time is over need not stay for it.
+    pub(super) fn nothing_to_wait_for(&self, book: Guard<'_, Book>) {
+        let is_empty = book.ticks.len() == 0 && book.calendar.len() == 0;
+        let leader = book.leader.as_ref().filter(|leader| is_empty && leader.is_timed);
+        let call = leader.map(Leader::to_call);
+        drop(book);
+        if let Some(call) = call {
+            call.wake(&self.idle);
+        }
     }
 
     /// The leader is up.
@@ -138,6 +169,13 @@ impl Engine {
     /// first task does not wait until the last was moved. Whoever runs dry moves the next.
     pub(crate) fn fire(&self) {
         self.fire_with(self.timers.book.lock());
+    }
+
+    /// As [`Engine::fire`], all of it.
+    pub(super) fn fire_all(&self) {
+        while self.is_time() {
+            self.fire();
+        }
     }
 
     fn fire_with<'a>(&'a self, mut book: Guard<'a, Book>) {

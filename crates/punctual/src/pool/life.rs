@@ -82,6 +82,7 @@ impl Engine {
         if self.is_forked() {
             return Vec::new();
         }
+        self.fire_all();
         let mut unrun = Vec::new();
         // What was due comes first, as it would have.
         for mut slot in self.timers.due.drain().chain(self.room.drain()) {
@@ -164,7 +165,6 @@ impl Engine {
         self.run_state.raise(State::Terminated);
         // A paused schedule keeps no pool from ending, but whoever waits for it must hear of it.
         self.drop_repeating();
-        self.release_keeper();
         self.tell();
         self.clock.hint();
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a

@@ -50,8 +50,8 @@ type Failure = Option<String>;
 pub(crate) enum Body {
     /// Runs one at a time: taken out while it runs. The decorators' contexts are those of whoever made the schedule.
     Alone(Option<Box<Alone>>),
-    /// Runs beside itself.
-    Shared(Arc<dyn Fn(&Run) -> Failure + Send + Sync>),
+    /// Runs beside itself, each run in one of the contexts.
+    Shared(Arc<dyn Fn(&Run) -> Failure + Send + Sync>, Vec<Contexts>),
     Gone,
 }
 
@@ -60,6 +60,9 @@ pub(crate) struct Alone {
     pub(crate) run: Box<dyn FnMut(&Run) -> Failure + Send>,
     pub(crate) contexts: Option<Contexts>,
 }
+
+/// A schedule whose runs may overlap captures the contexts of this many at most.
+pub(crate) const MOST_CONTEXTS: usize = 64;
 
 /// A run to come: the closure of its task. Dropped unrun (cancelled by whoever found it in the queue, or declined by a
 /// decorator) it leaves the schedule alive.
@@ -339,15 +342,24 @@ impl Repeating {
     fn run_body(&self, engine: &Engine, run: &Run) -> Ran {
         let taken = match &mut *self.body.lock() {
             Body::Alone(alone) => alone.take().map(Err),
-            Body::Shared(shared) => Some(Ok(shared.clone())),
+            Body::Shared(shared, contexts) => Some(Ok((shared.clone(), contexts.pop()))),
             Body::Gone => None,
         };
         match taken {
             None => Ran::Well,
-            Some(Ok(shared)) => {
+            Some(Ok((shared, kept))) => {
                 let decorators = &engine.hooks.decorators;
-                let mut contexts = (!decorators.is_empty()).then(|| decorators.capture());
-                decorated(engine, contexts.as_mut(), || shared(run))
+                // More at once than contexts were captured for: this worker's must do.
+                let is_short = kept.is_none() && !decorators.is_empty();
+                let mut contexts = kept.or_else(|| is_short.then(|| decorators.capture()));
+                let ran = decorated(engine, contexts.as_mut(), || shared(run));
+                if let Body::Shared(_, all) = &mut *self.body.lock()
+                    && all.len() < MOST_CONTEXTS
+                {
+                    all.extend(contexts.take());
+                }
+                drop(contexts);
+                ran
             }
             Some(Err(mut alone)) => {
                 let ran = decorated(engine, alone.contexts.as_mut(), || (alone.run)(run));

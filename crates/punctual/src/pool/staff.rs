@@ -203,6 +203,9 @@ impl Engine {
         };
         drop(thread);
         let _ = self.run_state.leave();
+        if departure == Departure::Closed {
+            self.release_keeper();
+        }
         self.clock.hint();
         self.try_terminate();
     }

@@ -459,6 +459,7 @@ impl Engine {
             Removal::Returned => book.counts.returned += 1,
             _ => book.counts.cancelled += 1,
         }
+        self.nothing_to_wait_for(book);
         Some(entry)
     }
 
@@ -469,6 +470,8 @@ impl Engine {
 
     /// No delayed task is accepted any more, and those there are are dropped if that is the policy.
     pub(super) fn close_timers(&self) {
+        // What is due already is no longer delayed, whether somebody has looked or not.
+        self.fire_all();
         let (drops_delayed, drops_repeating) = {
             let mut book = self.timers.book.lock();
             book.closing.is_closed = true;
@@ -567,6 +570,7 @@ impl Engine {
 
     /// Gives the delayed tasks back, for a pool that stops.
     pub(super) fn return_delayed(&self) -> Vec<Unrun> {
+        self.fire_all();
         {
             let mut book = self.timers.book.lock();
             book.closing.is_closed = true;

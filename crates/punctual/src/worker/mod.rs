@@ -176,7 +176,7 @@ impl Worker<'_> {
         }
         if self.engine.attention.has(Attention::CLOCK) {
             self.engine.look_at_the_clock();
-            self.shared.keep_the_clock();
+            self.shared.find_successor();
         }
         // Before the surplus: what is due is not left to whoever stays.
         if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
@@ -251,11 +251,11 @@ impl Worker<'_> {
                 self.engine.idle.notify();
             }
             if is_unled {
-                self.shared.keep_the_clock();
+                self.shared.find_successor();
             }
         } else if self.engine.attention.has(Attention::CLOCK) {
             // Nobody counted on this one; but there is one less now who could lie down and lead.
-            self.shared.keep_the_clock();
+            self.shared.find_successor();
         }
     }
 
@@ -296,7 +296,9 @@ impl Worker<'_> {
         };
         let trim = excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER));
         // The leader stays: somebody must be there when the time comes.
-        let due = engine.lead(bed).map(|due| self.not_too_soon(due));
+        let due = engine
+            .lead(bed, keep_alive.is_some())
+            .map(|due| self.not_too_soon(due));
         let leave = keep_alive.filter(|_| due.is_none()).and_then(|keep_alive| {
             let since = *self.idle_since.get_or_insert_with(|| engine.clock.tick());
             deadline_after(since, keep_alive)
