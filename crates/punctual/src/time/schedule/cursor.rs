@@ -10,6 +10,9 @@
 //! policy's: they are dealt with when the run ends. Those that came due before a late run began are the [`Missed`]
 //! policy's, and dealt with when it begins. Owed ticks come before others, and are never taken for missed ones.
 
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
 use super::{Kind, LastRun, Missed, Overlap, Schedule, Start};
 #[cfg(feature = "cron")]
 use crate::time::off_the_wall;

@@ -1,0 +1,400 @@
+//! The cursor against a reference that walks from tick to tick.
+
+use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, Schedule, Tick};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Random numbers from a seed that is printed.
+struct Dice(u64);
+
+impl Dice {
+    fn new(test: &str) -> Self {
+        let seed = std::env::var("PUNCTUAL_SEED").map_or_else(
+            |_| RandomState::new().hash_one(test),
+            |seed| seed.parse().expect("PUNCTUAL_SEED is a number"),
+        );
+        println!("{test}: PUNCTUAL_SEED={seed}");
+        Dice(seed | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.below(sides) == 0
+    }
+}
+
+/// What should happen, by the words of the policies: every tick that comes due is run, missed or skipped, and which of
+/// them is decided by what the schedule was doing at that tick.
+struct Reference {
+    period: Tick,
+    overlap: Overlap,
+    missed: Missed,
+    /// A fixed rate begins anew after a delay, a calendar cannot.
+    can_move: bool,
+    /// Came due, and will run.
+    owed: VecDeque<Tick>,
+    /// The first that has not come due yet, or was not looked at since.
+    next: Tick,
+}
+
+impl Reference {
+    /// The ticks from the next one up to `present`, which are passed over.
+    fn pass(&mut self, present: Tick) -> Vec<Tick> {
+        let mut passed = Vec::new();
+        while self.next <= present {
+            passed.push(self.next);
+            self.next += self.period;
+        }
+        passed
+    }
+
+    fn due(&self) -> Tick {
+        self.owed.front().copied().unwrap_or(self.next)
+    }
+
+    /// Whether it runs, for which tick, and how many it makes up for.
+    fn begin(&mut self, present: Tick) -> (bool, Tick, u64) {
+        let was_owed = !self.owed.is_empty();
+        let tick = self.owed.pop_front().unwrap_or_else(|| {
+            let tick = self.next;
+            self.next += self.period;
+            tick
+        });
+        // Nothing was in progress when these came due, and they have not started.
+        let idle = self.pass(present);
+        match self.missed {
+            Missed::Burst => {
+                self.owed.extend(&idle);
+                (true, tick, 0)
+            }
+            Missed::Skip if !idle.is_empty() && !was_owed => (false, tick, idle.len() as u64 + 1),
+            Missed::Delay if !idle.is_empty() && self.can_move => {
+                self.next = present + self.period;
+                (true, tick, idle.len() as u64)
+            }
+            _ => (true, tick, idle.len() as u64),
+        }
+    }
+
+    /// How many are left out.
+    fn end(&mut self, present: Tick, resumed: Option<Tick>) -> u64 {
+        if let Some(resumed) = resumed {
+            let owed = self.owed.drain(..).count();
+            return (owed + self.pass(resumed.saturating_sub(1)).len()) as u64;
+        }
+        let meanwhile = self.pass(present);
+        match self.overlap {
+            Overlap::Skip => meanwhile.len() as u64,
+            Overlap::Queue => {
+                self.owed.extend(&meanwhile);
+                0
+            }
+        }
+    }
+
+    fn resume(&mut self, now: Tick) {
+        if self.due() <= now {
+            self.owed.clear();
+            self.pass(now);
+        }
+    }
+}
+
+/// A schedule whose ticks lie at equal distances, and when it began.
+struct Plan {
+    schedule: Schedule,
+    axis: Axis,
+    first: Tick,
+    period: Tick,
+    begun: Tick,
+}
+
+const SECOND: Tick = 1_000_000_000;
+const OVERLAPS: [Overlap; 2] = [Overlap::Skip, Overlap::Queue];
+const MISSED: [Missed; 4] = [Missed::Once, Missed::Skip, Missed::Delay, Missed::Burst];
+
+fn rate(dice: &mut Dice) -> Plan {
+    let period = 1 + dice.below(20);
+    let begun = 1 + dice.below(1_000);
+    let wait = dice.below(30);
+    Plan {
+        schedule: Schedule::every(Duration::from_nanos(period)).starting_in(Duration::from_nanos(wait)),
+        axis: Axis::Ticks,
+        first: begun + wait,
+        period,
+        begun,
+    }
+}
+
+#[cfg(feature = "cron")]
+fn calendar(dice: &mut Dice) -> Plan {
+    let seconds = [1, 2, 5, 10, 30][dice.below(5) as usize];
+    let period = seconds * SECOND;
+    let begun = SECOND * (1 + dice.below(1_000));
+    Plan {
+        schedule: Schedule::cron(&format!("*/{seconds} * * * * *")).expect("a cron text"),
+        axis: Axis::Wall,
+        first: (begun / period + 1) * period,
+        period,
+        begun,
+    }
+}
+
+fn at(tick: Tick) -> SystemTime {
+    UNIX_EPOCH + Duration::from_nanos(tick)
+}
+
+/// Both clocks show the same: the cursor's own difference is tested apart.
+fn now(tick: Tick) -> Now {
+    Now { tick, wall: at(tick) }
+}
+
+/// Random runs of one random schedule under given policies.
+fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u64) {
+    // The same for all runs: what came due when is then beyond dispute.
+    let jitter = dice.below(2) * dice.below(2 * plan.period);
+    let schedule = plan.schedule.clone().overlap(overlap).missed(missed);
+    let mut cursor = Cursor::new(&schedule, &now(plan.begun));
+    let mut reference = Reference {
+        period: plan.period,
+        overlap,
+        missed,
+        can_move: plan.axis == Axis::Ticks,
+        owed: VecDeque::new(),
+        next: plan.first,
+    };
+    let mut clock = plan.begun;
+    let unit = plan.period.div_ceil(20);
+    let mut history = Vec::new();
+    for _ in 0..steps {
+        let due = reference.due();
+        let expected = Some(Due {
+            axis: plan.axis,
+            at: due,
+        });
+        assert_eq!(
+            cursor.next(),
+            expected,
+            "{overlap:?} {missed:?} {schedule}: {history:#?}"
+        );
+        if dice.one_in(20) && clock < due {
+            // Its owner pauses it for a while.
+            clock += dice.below(100) * unit;
+            cursor.resume(&schedule, &now(clock));
+            reference.resume(clock);
+            history.push(format!("resumed at {clock}"));
+            continue;
+        }
+        if dice.one_in(20) && clock < due {
+            // A run beside the plan.
+            clock += dice.below(100) * unit;
+            let skipped = cursor.end_beside(&schedule, &now(clock));
+            history.push(format!("beside until {clock}"));
+            assert_eq!(skipped, reference.end(clock, None), "{history:#?}");
+            continue;
+        }
+        let late = if dice.one_in(3) { dice.below(100) * unit } else { 0 };
+        clock = clock.max(due + jitter) + late;
+        history.push(format!("begins {due} at {clock}, jitter {jitter}"));
+        let moved = Duration::from_nanos(jitter);
+        let begun = cursor.begin(&schedule, &now(clock), moved);
+        let expected = reference.begin(clock - jitter);
+        assert_eq!(
+            (begun.runs, begun.scheduled, begun.missed),
+            (expected.0, at(expected.1), expected.2),
+            "{overlap:?} {missed:?} {schedule}: {history:#?}"
+        );
+        if !begun.runs {
+            cursor.go_on(&schedule, &now(clock));
+            continue;
+        }
+        let last = LastRun {
+            scheduled: Some(begun.scheduled),
+            actual: Some(at(clock)),
+            completed: Some(at(clock)),
+        };
+        clock += if dice.one_in(2) { dice.below(100) * unit } else { 0 };
+        let pause = dice.one_in(10).then(|| dice.below(60) * unit);
+        history.push(format!("ends at {clock}, pause {pause:?}"));
+        let mut looked = cursor.clone();
+        let seen = looked.look_past(&schedule, &now(clock), moved);
+        let skipped = cursor.end(
+            &schedule,
+            &last,
+            &now(clock),
+            moved,
+            pause.map(Duration::from_nanos),
+        );
+        if pause.is_none() {
+            assert_eq!((seen, looked.next()), (skipped, cursor.next()), "a look sees what the end does");
+        }
+        let expected = reference.end(clock - jitter, pause.map(|pause| clock + pause));
+        assert_eq!(skipped, expected, "{overlap:?} {missed:?} {schedule}: {history:#?}");
+        if history.len() > 30 {
+            history.drain(..20);
+        }
+    }
+}
+
+/// 12 500 steps; 200 000 with all policies, by rate and by calendar.
+fn walk_many(test: &str, plan: fn(&mut Dice) -> Plan, overlap: Overlap, missed: Missed) {
+    let mut dice = Dice::new(test);
+    for _ in 0..250 {
+        let plan = plan(&mut dice);
+        walk(&mut dice, &plan, overlap, missed, 50);
+    }
+}
+
+macro_rules! models {
+    ($($name:ident: $overlap:ident, $missed:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            let name = stringify!($name);
+            walk_many(name, rate, Overlap::$overlap, Missed::$missed);
+            #[cfg(feature = "cron")]
+            walk_many(name, calendar, Overlap::$overlap, Missed::$missed);
+        }
+    )*};
+}
+
+// One test per pair of policies, so that a failure names them.
+models! {
+    cursor_model_skip_once: Skip, Once;
+    cursor_model_skip_skip: Skip, Skip;
+    cursor_model_skip_delay: Skip, Delay;
+    cursor_model_skip_burst: Skip, Burst;
+    cursor_model_queue_once: Queue, Once;
+    cursor_model_queue_skip: Queue, Skip;
+    cursor_model_queue_delay: Queue, Delay;
+    cursor_model_queue_burst: Queue, Burst;
+}
+
+#[test]
+fn runs_that_overlap_take_tick_after_tick_and_miss_those_that_could_not_start() {
+    let mut dice = Dice::new("overlapping");
+    for missed in MISSED {
+        for _ in 0..100 {
+            let plan = rate(&mut dice);
+            let schedule = plan.schedule.clone().missed(missed);
+            let mut cursor = Cursor::new(&schedule, &now(plan.begun));
+            let mut reference = Reference {
+                period: plan.period,
+                overlap: Overlap::Skip,
+                missed,
+                can_move: true,
+                owed: VecDeque::new(),
+                next: plan.first,
+            };
+            let mut clock = plan.begun;
+            for _ in 0..50 {
+                assert_eq!(cursor.next().map(|due| due.at), Some(reference.due()));
+                clock = clock.max(reference.due()) + dice.below(2) * dice.below(50);
+                let begun = cursor.begin(&schedule, &now(clock), Duration::ZERO);
+                let expected = reference.begin(clock);
+                assert_eq!(
+                    (begun.runs, begun.scheduled, begun.missed),
+                    (expected.0, at(expected.1), expected.2),
+                    "{missed:?}"
+                );
+                cursor.go_on(&schedule, &now(clock));
+            }
+        }
+    }
+}
+
+/// What a clock that was put leaves of the two axes: a rate does not notice, a calendar follows.
+#[test]
+fn a_wall_that_was_put_moves_the_calendar_and_not_the_rate() {
+    let hour = Duration::from_secs(3_600);
+    let begin = Now {
+        tick: 5,
+        wall: UNIX_EPOCH + hour,
+    };
+    let later = Now {
+        tick: 5 + 10 * SECOND,
+        wall: UNIX_EPOCH + 3 * hour,
+    };
+    let every = Schedule::every(Duration::from_secs(10));
+    let mut cursor = Cursor::new(&every, &begin);
+    cursor.begin(&every, &begin, Duration::ZERO);
+    cursor.end(&every, &LastRun::default(), &begin, Duration::ZERO, None);
+    let due = cursor.next().expect("a rate goes on");
+    assert_eq!((due.axis, due.at), (Axis::Ticks, 5 + 10 * SECOND));
+    assert_eq!(
+        cursor.begin(&every, &later, Duration::ZERO).scheduled,
+        UNIX_EPOCH + 3 * hour,
+        "told in the terms of the wall as it stands now"
+    );
+}
+
+#[cfg(feature = "cron")]
+#[test]
+fn a_calendar_that_was_put_forward_has_missed_what_lies_between() {
+    let begin = now(100 * SECOND);
+    let cron = Schedule::cron("*/10 * * * * *").expect("a cron text");
+    let mut cursor = Cursor::new(&cron, &begin);
+    assert_eq!(cursor.next().map(|due| due.at), Some(110 * SECOND));
+    let put = Now {
+        tick: 101 * SECOND,
+        wall: at(145 * SECOND),
+    };
+    let begun = cursor.begin(&cron, &put, Duration::ZERO);
+    assert_eq!((begun.runs, begun.missed), (true, 3));
+    assert_eq!(begun.scheduled, at(110 * SECOND));
+    cursor.end(&cron, &LastRun::default(), &put, Duration::ZERO, None);
+    assert_eq!(cursor.next().map(|due| due.at), Some(150 * SECOND));
+}
+
+#[test]
+fn a_rate_that_starts_at_an_instant_has_its_grid_there() {
+    let begin = now(100 * SECOND);
+    let every = Schedule::every(Duration::from_secs(10)).starting_at(at(103 * SECOND));
+    let mut cursor = Cursor::new(&every, &begin);
+    let first = cursor.next().expect("it starts");
+    assert_eq!((first.axis, first.at), (Axis::Wall, 103 * SECOND));
+    // Two seconds late, and the wall is a minute off by then.
+    let late = Now {
+        tick: 165 * SECOND,
+        wall: at(105 * SECOND),
+    };
+    cursor.begin(&every, &late, Duration::ZERO);
+    cursor.end(&every, &LastRun::default(), &late, Duration::ZERO, None);
+    let second = cursor.next().expect("a rate goes on");
+    assert_eq!((second.axis, second.at), (Axis::Ticks, 173 * SECOND));
+}
+
+#[test]
+fn nothing_is_due_after_the_end() {
+    for kind in [Schedule::every(Duration::from_nanos(10)), Schedule::with_delay(Duration::from_nanos(10))] {
+        let until = kind.clone().until(at(120));
+        let mut cursor = Cursor::new(&until, &now(100));
+        let mut runs = 0;
+        while let Some(due) = cursor.next() {
+            runs += 1;
+            cursor.begin(&until, &now(due.at), Duration::ZERO);
+            cursor.end(&until, &LastRun::default(), &now(due.at), Duration::ZERO, None);
+        }
+        assert_eq!(runs, 3, "{until}: at 100, 110 and 120");
+        assert_eq!(Cursor::new(&until, &now(121)).next(), None, "{until}");
+    }
+}
+
+#[test]
+fn a_period_beyond_the_clocks_horizon_has_one_tick() {
+    for huge in [Duration::MAX, Duration::from_nanos(u64::MAX), Duration::from_secs(u64::MAX)] {
+        for overlap in OVERLAPS {
+            let every = Schedule::every(huge).overlap(overlap);
+            let mut cursor = Cursor::new(&every, &now(100));
+            assert!(cursor.begin(&every, &now(200), Duration::ZERO).runs);
+            assert_eq!(cursor.end(&every, &LastRun::default(), &now(300), Duration::ZERO, None), 0);
+            assert_eq!(cursor.next(), None, "{huge:?}");
+        }
+    }
+}
