@@ -86,8 +86,10 @@ impl Reference {
     /// How many are left out.
     fn end(&mut self, present: Tick, resumed: Option<Tick>) -> u64 {
         if let Some(resumed) = resumed {
-            let owed = self.owed.drain(..).count();
-            return (owed + self.pass(resumed.saturating_sub(1)).len()) as u64;
+            let owed = self.owed.len();
+            self.owed.retain(|tick| *tick >= resumed);
+            let dropped = owed - self.owed.len();
+            return (dropped + self.pass(resumed.saturating_sub(1)).len()) as u64;
         }
         let meanwhile = self.pass(present);
         match self.overlap {
