@@ -5,7 +5,7 @@ mod combinations;
 /// Schedules as values, and cron: `CRON-..`.
 #[cfg(feature = "cron")]
 mod cron;
-/// Delayed tasks: `STPE-..`.
+/// Delayed tasks: `STPE-..`, `DQ-..`.
 mod delaying;
 /// Faults that must be survived, by their number.
 mod faults;
@@ -29,9 +29,11 @@ mod observing;
 mod queueing;
 /// A full pool: policies and the line before it: `REJ-..`.
 mod rejecting;
-/// Schedules that run: `STPE-..`, `SPR-..`.
+/// Schedules that run: `STPE-..`, `REA-11`.
 mod repeating;
 /// Closures that borrow.
 mod scoping;
+/// Spring's task scheduler: `SPR-..`.
+mod spring;
 /// What several modules need.
 mod support;

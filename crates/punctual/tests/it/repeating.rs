@@ -1,77 +1,70 @@
-//! Schedules that run: `STPE-..`, `SPR-..`.
+//! Schedules that run: `STPE-..`, `REA-11`, `REA-12`, and what the policies say.
+//!
+//! Time is a manual clock that begins at a whole minute; runs are noted in seconds since then.
 
-use punctual::*;
-use std::sync::mpsc;
+/// Hooks, decorators, names, and bodies that hold their pool: STPE-24, HOOK-07.
+mod around;
+/// The snapshot never contradicts itself, whatever happens.
+mod counting;
+/// Shutdown, stop, the last owner: STPE-25 to STPE-31.
+mod ending;
+/// Runs that panic or return an error: STPE-16, REA-11.
+mod failing;
+/// What a handle can do: STPE-15, STPE-18, STPE-19.
+mod handling;
+/// Ticks that come due during a run, or could not start: STPE-05.
+mod late;
+/// Runs beside each other.
+mod overlapping;
+/// Pausing, running now, rescheduling.
+mod steering;
+/// When the runs are: STPE-03 to STPE-07.
+mod timing;
+
+pub(crate) use crate::delaying::{NANO, Notes, SECOND, at, books, builder, pool, seconds};
+use punctual::{Run, task};
 use std::time::Duration;
 
-fn manual(threads: usize) -> (ManualClock, Pool) {
-    let clock = Clock::manual();
-    let pool = Pool::builder("p")
-        .core_threads(threads)
-        .clock(&clock)
-        .build()
-        .unwrap();
-    (clock, pool)
+/// A run: when it was due, when it began, what it makes up for.
+pub(crate) type Noted = (u64, u64, u64);
+
+/// As a schedule's body notes them.
+pub(crate) fn noted(run: &Run) -> Noted {
+    (seconds(run.scheduled), seconds(run.actual), run.missed)
 }
 
-const SECOND: Duration = Duration::from_secs(1);
-
-#[test]
-fn smoke_every() {
-    let (clock, pool) = manual(2);
-    let (tx, rx) = mpsc::channel();
-    let start = clock.now();
-    let h = pool
-        .schedule(Schedule::every(SECOND), move |run| {
-            tx.send((run.scheduled, run.actual, run.missed)).unwrap();
-        })
-        .unwrap();
-    clock.advance(3 * SECOND);
-    let got: Vec<_> = rx.try_iter().collect();
-    assert_eq!(
-        got,
-        (0..4)
-            .map(|n| (start + n * SECOND, start + n * SECOND, 0))
-            .collect::<Vec<_>>()
-    );
-    assert_eq!(h.next_run(), Some(start + 4 * SECOND));
-    assert_eq!(h.cancel(), Cancel::Removed);
-    clock.advance(10 * SECOND);
-    assert_eq!(rx.try_iter().count(), 0);
-    assert!(h.is_finished());
-    h.wait();
-    let stats = pool.stats();
-    assert_eq!(
-        (stats.submitted, stats.finished, stats.cancelled, stats.schedules),
-        (4, 4, 0, 0)
-    );
+/// A body that notes its runs.
+pub(crate) fn noting(notes: &Notes<Noted>) -> impl FnMut(&Run) + Send + 'static + use<> {
+    let notes = notes.clone();
+    move |run| notes.add(noted(run))
 }
 
-#[test]
-fn smoke_cron_year() {
-    let clock = Clock::manual_at(std::time::SystemTime::UNIX_EPOCH);
-    let pool = Pool::builder("p").core_threads(2).clock(&clock).build().unwrap();
-    let h = pool
-        .schedule(Schedule::cron("* * * * *").unwrap(), |_| ())
-        .unwrap();
-    let begin = std::time::Instant::now();
-    clock.advance(Duration::from_secs(86_400 * 30));
-    println!("{:?} {:?}", begin.elapsed(), h.stats());
-    assert_eq!(h.stats().runs, 30 * 1440);
+/// A body that notes its runs and takes so many seconds.
+pub(crate) fn taking(notes: &Notes<Noted>, seconds: u64) -> impl FnMut(&Run) + Send + 'static + use<> {
+    let notes = notes.clone();
+    move |run| {
+        notes.add(noted(run));
+        nap(seconds);
+    }
 }
 
-#[test]
-fn smoke_limit_while_all_are_stuck() {
-    let (clock, pool) = manual(1);
-    let t = pool
-        .task(|| task::sleep(Duration::from_secs(100)).is_err())
-        .time_limit(5 * SECOND)
-        .submit()
-        .unwrap();
-    let q = pool.task(|| 1).expires_in(2 * SECOND).submit().unwrap();
-    clock.advance(3 * SECOND);
-    assert!(q.join().unwrap_err().is_expired());
-    clock.advance(3 * SECOND);
-    assert!(t.join().unwrap());
-    assert_eq!(pool.stats().expired, 1);
+/// A body that notes its runs, of which only the first takes time.
+pub(crate) fn slow_at_first(notes: &Notes<Noted>, seconds: u64) -> impl FnMut(&Run) + Send + 'static + use<> {
+    let (notes, mut first) = (notes.clone(), true);
+    move |run| {
+        notes.add(noted(run));
+        if std::mem::take(&mut first) {
+            nap(seconds);
+        }
+    }
+}
+
+/// Passes time inside a task; a stop ends it early.
+pub(crate) fn nap(seconds: u64) {
+    task::sleep(Duration::from_secs(seconds)).unwrap_or(());
+}
+
+/// Runs that began when they were due.
+pub(crate) fn prompt(times: impl IntoIterator<Item = u64>) -> Vec<Noted> {
+    times.into_iter().map(|time| (time, time, 0)).collect()
 }

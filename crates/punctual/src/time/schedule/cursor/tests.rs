@@ -235,10 +235,17 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
             pause.map(Duration::from_nanos),
         );
         if pause.is_none() {
-            assert_eq!((seen, looked.next()), (skipped, cursor.next()), "a look sees what the end does");
+            assert_eq!(
+                (seen, looked.next()),
+                (skipped, cursor.next()),
+                "a look sees what the end does"
+            );
         }
         let expected = reference.end(clock - jitter, pause.map(|pause| clock + pause));
-        assert_eq!(skipped, expected, "{overlap:?} {missed:?} {schedule}: {history:#?}");
+        assert_eq!(
+            skipped, expected,
+            "{overlap:?} {missed:?} {schedule}: {history:#?}"
+        );
         if history.len() > 30 {
             history.drain(..20);
         }
@@ -374,7 +381,10 @@ fn a_rate_that_starts_at_an_instant_has_its_grid_there() {
 
 #[test]
 fn nothing_is_due_after_the_end() {
-    for kind in [Schedule::every(Duration::from_nanos(10)), Schedule::with_delay(Duration::from_nanos(10))] {
+    for kind in [
+        Schedule::every(Duration::from_nanos(10)),
+        Schedule::with_delay(Duration::from_nanos(10)),
+    ] {
         let until = kind.clone().until(at(120));
         let mut cursor = Cursor::new(&until, &now(100));
         let mut runs = 0;
@@ -390,12 +400,19 @@ fn nothing_is_due_after_the_end() {
 
 #[test]
 fn a_period_beyond_the_clocks_horizon_has_one_tick() {
-    for huge in [Duration::MAX, Duration::from_nanos(u64::MAX), Duration::from_secs(u64::MAX)] {
+    for huge in [
+        Duration::MAX,
+        Duration::from_nanos(u64::MAX),
+        Duration::from_secs(u64::MAX),
+    ] {
         for overlap in OVERLAPS {
             let every = Schedule::every(huge).overlap(overlap);
             let mut cursor = Cursor::new(&every, &now(100));
             assert!(cursor.begin(&every, &now(200), Duration::ZERO).runs);
-            assert_eq!(cursor.end(&every, &LastRun::default(), &now(300), Duration::ZERO, None), 0);
+            assert_eq!(
+                cursor.end(&every, &LastRun::default(), &now(300), Duration::ZERO, None),
+                0
+            );
             assert_eq!(cursor.next(), None, "{huge:?}");
         }
     }
