@@ -12,7 +12,7 @@ mod order;
 /// At its time and not before: STPE-01, STPE-02, STPE-10, STPE-14, DQ-01, DQ-02, DQ-07.
 mod timing;
 
-use punctual::{Clock, ManualClock, Pool, PoolBuilder, Stats};
+use punctual::{Clock, ManualClock, OnDrop, Pool, PoolBuilder, Stats};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -43,7 +43,8 @@ pub(crate) fn seconds(when: SystemTime) -> u64 {
 pub(crate) fn builder(threads: usize) -> (PoolBuilder, ManualClock) {
     let clock = Clock::manual_at(begin());
     let builder = Pool::builder("timed").core_threads(threads).clock(&clock);
-    (builder, clock)
+    // A task that sleeps on this clock when the test ends would never wake.
+    (builder.on_drop(OnDrop::Stop), clock)
 }
 
 pub(crate) fn pool(threads: usize) -> (Pool, ManualClock) {
