@@ -2,7 +2,7 @@
 
 use super::{Noted, Notes, SECOND, books, builder, noted, pool, prompt};
 use crate::support::quiet_panic;
-use punctual::{OnFailure, Outcome, Overlap, Reason, Run, RunOutcome, Schedule, ScheduleHandle};
+use punctual::{OnFailure, Outcome, Overlap, Reason, Run, RunOutcome, Schedule, ScheduleStats};
 use std::time::Duration;
 
 fn every() -> Schedule {
@@ -28,7 +28,7 @@ fn failing(
 }
 
 /// The runs within a minute of a schedule whose runs fail as told, both ways; both must be alike.
-fn runs(on_failure: OnFailure, fails: fn(usize) -> bool) -> (Vec<Noted>, ScheduleHandle) {
+fn runs(on_failure: OnFailure, fails: fn(usize) -> bool) -> (Vec<Noted>, ScheduleStats, bool) {
     let [by_error, by_panic] = [false, true].map(|panics| {
         let (pool, clock) = pool(2);
         let notes = Notes::default();
@@ -42,25 +42,23 @@ fn runs(on_failure: OnFailure, fails: fn(usize) -> bool) -> (Vec<Noted>, Schedul
             "an error counts like a panic"
         );
         assert_eq!(stats.finished + stats.panicked, handle.stats().runs);
-        (notes.take(), handle)
+        assert_eq!(handle.next_run().is_none(), handle.is_finished());
+        (notes.take(), handle.stats(), handle.is_finished())
     });
-    assert_eq!(by_error.0, by_panic.0);
-    assert_eq!(by_error.1.stats(), by_panic.1.stats());
+    assert_eq!(by_error, by_panic);
     by_error
 }
 
 #[test]
 fn rea_11_a_failed_run_is_reported_and_the_next_one_comes() {
-    let (all, handle) = runs(OnFailure::Continue, |_| true);
+    let (all, stats, has_ended) = runs(OnFailure::Continue, |_| true);
     assert_eq!(all, prompt([0, 10, 20, 30, 40, 50, 60]));
-    let stats = handle.stats();
     assert_eq!((stats.failures, stats.failures_in_a_row), (7, 7));
     assert_eq!(stats.last_error.as_deref(), Some("broken"));
     assert_eq!(stats.last_outcome, RunOutcome::Failed("broken".into()));
-    assert!(!handle.is_finished());
-    let (all, handle) = runs(OnFailure::default(), |number| number == 2);
+    assert!(!has_ended);
+    let (all, stats, _) = runs(OnFailure::default(), |number| number == 2);
     assert_eq!(all.len(), 7, "the default");
-    let stats = handle.stats();
     assert_eq!((stats.failures, stats.failures_in_a_row), (1, 0));
     assert_eq!(stats.last_error.as_deref(), Some("broken"), "however long ago");
     assert_eq!(stats.last_outcome, RunOutcome::Succeeded);
@@ -68,11 +66,10 @@ fn rea_11_a_failed_run_is_reported_and_the_next_one_comes() {
 
 #[test]
 fn stpe_16_a_schedule_may_stop_at_its_first_failure_and_others_go_on() {
-    let (all, handle) = runs(OnFailure::Stop, |number| number == 3);
+    let (all, stats, has_ended) = runs(OnFailure::Stop, |number| number == 3);
     assert_eq!(all, prompt([0, 10, 20]));
-    assert!(handle.is_finished());
-    assert_eq!(handle.next_run(), None);
-    assert_eq!(handle.stats().last_error.as_deref(), Some("broken"));
+    assert!(has_ended);
+    assert_eq!(stats.last_error.as_deref(), Some("broken"));
 
     let (pool, clock) = pool(1);
     let notes = Notes::default();
@@ -87,7 +84,7 @@ fn stpe_16_a_schedule_may_stop_at_its_first_failure_and_others_go_on() {
 
 #[test]
 fn stpe_16_a_schedule_may_stop_after_so_many_failures_in_a_row() {
-    let (all, handle) = runs(OnFailure::StopAfter(3), |number| {
+    let (all, stats, has_ended) = runs(OnFailure::StopAfter(3), |number| {
         [1, 2, 4, 5, 6].contains(&number)
     });
     assert_eq!(
@@ -95,8 +92,7 @@ fn stpe_16_a_schedule_may_stop_after_so_many_failures_in_a_row() {
         prompt([0, 10, 20, 30, 40, 50]),
         "one that goes well begins the count anew"
     );
-    assert!(handle.is_finished());
-    let stats = handle.stats();
+    assert!(has_ended);
     assert_eq!((stats.failures, stats.failures_in_a_row), (5, 3));
     assert_eq!(runs(OnFailure::StopAfter(1), |_| true).0, prompt([0]));
 }
@@ -139,7 +135,7 @@ fn backing_off_doubles_the_pause_up_to_its_limit_and_skips_the_ticks_in_it() {
 
 #[test]
 fn backing_off_never_brings_a_run_forward() {
-    let (all, _) = runs(backoff(3, 5), |_| true);
+    let (all, ..) = runs(backoff(3, 5), |_| true);
     assert_eq!(all, prompt([0, 10, 20, 30, 40, 50, 60]));
 }
 

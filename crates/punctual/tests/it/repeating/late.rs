@@ -210,32 +210,32 @@ fn a_run_that_always_takes_longer_than_the_period_keeps_to_the_plan() {
     );
 }
 
-/// Both at once: 10 and 20 came due during the first run, 30 and 40 while the only worker was busy with another task.
+/// Both at once: 10, 20 and 30 came due during the first run, 40 and 50 while the only worker was busy with another task,
+/// after it had made up for the first of them.
 fn queued_and_missed(missed: Missed) -> Told {
     let (pool, clock) = pool(1);
     let notes = Notes::default();
-    // Due at the end of the first run, and before its backlog: submitted earlier.
-    let busy = pool.after(25 * SECOND, || nap(22)).unwrap();
+    let busy = pool.after(35 * SECOND, || nap(22)).unwrap();
     let schedule = every().overlap(Overlap::Queue).missed(missed);
-    let handle = pool.schedule(schedule, slow_at_first(&notes, 25)).unwrap();
-    clock.advance(60 * SECOND);
+    let handle = pool.schedule(schedule, slow_at_first(&notes, 35)).unwrap();
+    clock.advance(70 * SECOND);
     busy.join().unwrap();
     told(&pool, &handle, &notes)
 }
 
 #[test]
 fn what_is_owed_runs_and_what_was_missed_follows_its_own_policy() {
-    let runs = |rest: &[Noted]| [&[(0, 0, 0)], rest].concat();
-    let once = runs(&[(10, 47, 2), (20, 47, 0), (50, 50, 0), (60, 60, 0)]);
+    let runs = |rest: &[Noted]| [&[(0, 0, 0), (10, 35, 0)], rest].concat();
+    let once = runs(&[(20, 57, 2), (30, 57, 0), (60, 60, 0), (70, 70, 0)]);
     assert_eq!(queued_and_missed(Missed::Once), (once.clone(), 2, 0));
     assert_eq!(
         queued_and_missed(Missed::Skip),
         (once, 2, 0),
         "an owed tick is no missed one"
     );
-    let delay = runs(&[(10, 47, 2), (20, 47, 0), (57, 57, 0)]);
+    let delay = runs(&[(20, 57, 2), (30, 57, 0), (67, 67, 0)]);
     assert_eq!(queued_and_missed(Missed::Delay), (delay, 2, 0));
-    let late: Vec<_> = [10, 20, 30, 40].map(|due| (due, 47, 0)).into();
-    let all = runs(&[late, prompt([50, 60])].concat());
+    let late: Vec<_> = [20, 30, 40, 50].map(|due| (due, 57, 0)).into();
+    let all = runs(&[late, prompt([60, 70])].concat());
     assert_eq!(queued_and_missed(Missed::Burst), (all, 0, 0));
 }

@@ -26,7 +26,6 @@ fn runs(schedule: Schedule, n: usize) -> (Vec<Noted>, ScheduleHandle) {
     clock.advance(60 * SECOND);
     books(&pool);
     assert!(most.load(SeqCst) <= n, "more than {n} at once");
-    assert_eq!(handle.stats().running, most.load(SeqCst).min(n));
     (notes.take(), handle)
 }
 

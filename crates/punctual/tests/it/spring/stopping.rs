@@ -56,7 +56,7 @@ fn spr_20_a_shutdown_returns_at_once_and_its_end_can_be_awaited_with_a_limit() {
     let own = pool.clone();
     let (_, answer) = calling(&waiters, move || {
         let early = own.await_termination(5 * SECOND);
-        (early, own.await_termination(5 * SECOND))
+        (early, own.await_termination(6 * SECOND))
     });
     clock.advance(9 * SECOND);
     assert!(answer.try_recv().is_err());

@@ -1,6 +1,6 @@
 //! The cursor against a reference that walks from tick to tick.
 
-use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, Schedule, Tick};
+use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, Schedule, Tick, on_the_wall};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -149,6 +149,14 @@ fn calendar(dice: &mut Dice) -> Plan {
     }
 }
 
+/// A time as the clock of that axis counts it.
+fn on(axis: Axis, tick: Tick) -> Tick {
+    match axis {
+        Axis::Ticks => tick,
+        Axis::Wall => on_the_wall(at(tick)),
+    }
+}
+
 fn at(tick: Tick) -> SystemTime {
     UNIX_EPOCH + Duration::from_nanos(tick)
 }
@@ -179,7 +187,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
         let due = reference.due();
         let expected = Some(Due {
             axis: plan.axis,
-            at: due,
+            at: on(plan.axis, due),
         });
         assert_eq!(
             cursor.next(),
@@ -349,7 +357,10 @@ fn a_calendar_that_was_put_forward_has_missed_what_lies_between() {
     let begin = now(100 * SECOND);
     let cron = Schedule::cron("*/10 * * * * *").expect("a cron text");
     let mut cursor = Cursor::new(&cron, &begin);
-    assert_eq!(cursor.next().map(|due| due.at), Some(110 * SECOND));
+    assert_eq!(
+        cursor.next().map(|due| due.at),
+        Some(on(Axis::Wall, 110 * SECOND))
+    );
     let put = Now {
         tick: 101 * SECOND,
         wall: at(145 * SECOND),
@@ -358,7 +369,10 @@ fn a_calendar_that_was_put_forward_has_missed_what_lies_between() {
     assert_eq!((begun.runs, begun.missed), (true, 3));
     assert_eq!(begun.scheduled, at(110 * SECOND));
     cursor.end(&cron, &LastRun::default(), &put, Duration::ZERO, None);
-    assert_eq!(cursor.next().map(|due| due.at), Some(150 * SECOND));
+    assert_eq!(
+        cursor.next().map(|due| due.at),
+        Some(on(Axis::Wall, 150 * SECOND))
+    );
 }
 
 #[test]
@@ -367,7 +381,7 @@ fn a_rate_that_starts_at_an_instant_has_its_grid_there() {
     let every = Schedule::every(Duration::from_secs(10)).starting_at(at(103 * SECOND));
     let mut cursor = Cursor::new(&every, &begin);
     let first = cursor.next().expect("it starts");
-    assert_eq!((first.axis, first.at), (Axis::Wall, 103 * SECOND));
+    assert_eq!((first.axis, first.at), (Axis::Wall, on(Axis::Wall, 103 * SECOND)));
     // Two seconds late, and the wall is a minute off by then.
     let late = Now {
         tick: 165 * SECOND,
