@@ -86,10 +86,8 @@ impl Reference {
     /// How many are left out.
     fn end(&mut self, present: Tick, resumed: Option<Tick>) -> u64 {
         if let Some(resumed) = resumed {
-            let owed = self.owed.len();
-            self.owed.retain(|tick| *tick >= resumed);
-            let dropped = owed - self.owed.len();
-            return (dropped + self.pass(resumed.saturating_sub(1)).len()) as u64;
+            let owed = self.owed.drain(..).count();
+            return (owed + self.pass(resumed - 1).len()) as u64;
         }
         let meanwhile = self.pass(present);
         match self.overlap {
@@ -231,7 +229,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
             completed: Some(at(clock)),
         };
         clock += if dice.one_in(2) { dice.below(100) * unit } else { 0 };
-        let pause = dice.one_in(10).then(|| dice.below(60) * unit);
+        let pause = dice.one_in(10).then(|| (1 + dice.below(60)) * unit);
         history.push(format!("ends at {clock}, pause {pause:?}"));
         let mut looked = cursor.clone();
         let seen = looked.look_past(&schedule, &now(clock), moved);
