@@ -223,6 +223,40 @@ fn rej_08_a_pool_refuses_delayed_work_after_its_shutdown_only() {
 }
 
 #[test]
+fn rej_08_capacity_covers_delayed_tasks_when_asked() {
+    let (builder, clock) = builder(1);
+    let builder = builder.queue(Queue::bounded(3)).capacity_covers_delayed(true);
+    let pool = builder.build().unwrap();
+    let busy = begun(&pool, || task::sleep(5 * SECOND));
+    let delayed = [
+        pool.after(10 * SECOND, || 1).unwrap(),
+        pool.at(at(20), || 2).unwrap(),
+    ];
+    let queued = pool.submit(|| 3).unwrap();
+    assert!(pool.after(SECOND, || ()).unwrap_err().is_full());
+    assert!(pool.at(at(1), || ()).unwrap_err().is_full());
+    assert!(pool.submit(|| ()).unwrap_err().is_full());
+    let schedule = pool.schedule(Schedule::every(SECOND).times(2), |_| ()).unwrap();
+    clock.advance(8 * SECOND);
+    assert!(
+        busy.is_finished() && queued.is_finished() && schedule.is_finished(),
+        "a schedule does not count"
+    );
+    assert_eq!(delayed[0].cancel(), Cancel::Removed);
+    let again = [0, 1].map(|_| pool.after(SECOND, || ()).unwrap());
+    assert!(
+        pool.submit(|| ()).unwrap_err().is_full(),
+        "two of now, one of before"
+    );
+    clock.advance(SECOND);
+    assert!(again.iter().all(|task| task.is_finished()));
+    assert!(pool.submit(|| ()).is_ok(), "what has run counts no more");
+    settle(&clock);
+    let stats = books(&pool);
+    assert_eq!((stats.rejected.full, stats.pending_timers), (4, 1));
+}
+
+#[test]
 fn rej_08_a_refused_closure_comes_back() {
     let (pool, _clock) = pool(1);
     pool.shutdown();
