@@ -37,3 +37,5 @@ mod scoping;
 mod spring;
 /// What several modules need.
 mod support;
+/// Expiries, limits on running tasks, late ones, and who keeps the clock for them.
+mod watching;

@@ -1,0 +1,394 @@
+//! `time_limit` and `slow_after`: running tasks that take too long.
+
+use super::{NANO, SECOND, Told, builder, stick};
+use crate::support::{LONG, assert_all_settled, hold, in_time, until};
+use punctual::task::{self, Token};
+use punctual::{Pool, PoolBuilder, Queue, Reject, Schedule};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const SHORT: Duration = Duration::from_millis(20);
+
+fn my_token() -> Token {
+    task::current().expect("inside a task").token()
+}
+
+/// Works, without a wait inside the library, until its token fires; how long that took.
+fn works_until_told() -> Duration {
+    let (begin, token) = (Instant::now(), my_token());
+    while !token.is_cancelled() {
+        assert!(begin.elapsed() < LONG, "nobody tells it to stop");
+        std::thread::yield_now();
+    }
+    begin.elapsed()
+}
+
+/// Notes the name of each slow task and how long it had run.
+fn noting(builder: PoolBuilder) -> (PoolBuilder, Told) {
+    let told = Told::default();
+    let hook = told.clone();
+    let tell = move |task: &punctual::TaskInfo<'_>, ran| {
+        hook.tell(format!("{} {ran:?}", task.name.unwrap_or("-")));
+    };
+    (builder.on_slow(tell), told)
+}
+
+#[test]
+fn limit_fires_the_token_while_every_worker_is_stuck_and_the_handle_gets_the_value() {
+    let pool = Pool::builder("stuck").core_threads(2).build().unwrap();
+    let _held = hold(&pool);
+    let begin = Instant::now();
+    let task = pool.task(works_until_told).time_limit(SHORT).submit().unwrap();
+    in_time(move || task.join().unwrap());
+    assert!(begin.elapsed() >= SHORT);
+    let stats = pool.stats();
+    assert_eq!((stats.finished, stats.cancelled), (1, 0), "it is no cancel");
+}
+
+#[test]
+fn limit_fires_at_its_time_and_not_before() {
+    let (builder, clock) = builder(1);
+    let pool = builder.build().unwrap();
+    let ended = move |clock: &punctual::ManualClock| {
+        let (clock, begin) = (clock.clone(), clock.now());
+        move || {
+            assert!(task::sleep(100 * SECOND).is_err());
+            clock.now().duration_since(begin).unwrap()
+        }
+    };
+    let task = pool.task(ended(&clock)).time_limit(5 * SECOND).submit().unwrap();
+    clock.advance(5 * SECOND - NANO);
+    assert!(!task.is_finished());
+    clock.advance(SECOND);
+    assert_eq!(task.join().unwrap(), 5 * SECOND);
+    // Of a delayed task it counts from its start.
+    let task = pool
+        .task(ended(&clock))
+        .time_limit(SECOND)
+        .after(3 * SECOND)
+        .unwrap();
+    clock.advance(10 * SECOND);
+    assert_eq!(task.join().unwrap(), 4 * SECOND);
+}
+
+#[test]
+fn limit_of_no_time_at_all_fires_at_once_and_one_without_end_never() {
+    let (builder, clock) = builder(2);
+    let pool = builder.time_limit(Duration::MAX).build().unwrap();
+    let sleeps = || task::sleep(1_000 * SECOND).is_ok();
+    let at_once = pool.task(sleeps).time_limit(Duration::ZERO).submit().unwrap();
+    let never = pool.submit(sleeps).unwrap();
+    clock.advance(Duration::ZERO);
+    assert!(!at_once.join().unwrap());
+    clock.advance(1_000 * SECOND);
+    assert!(never.join().unwrap());
+}
+
+#[test]
+fn limit_of_the_task_replaces_the_pools_shorter_or_longer() {
+    let (builder, clock) = builder(3);
+    let pool = builder.time_limit(5 * SECOND).build().unwrap();
+    let begin = clock.now();
+    let body = |clock: punctual::ManualClock| {
+        move || {
+            let told = task::sleep(100 * SECOND).is_err();
+            (told, clock.now().duration_since(begin).unwrap())
+        }
+    };
+    let pools = pool.submit(body(clock.clone())).unwrap();
+    let shorter = pool.task(body(clock.clone())).time_limit(2 * SECOND).submit();
+    let longer = pool.task(body(clock.clone())).time_limit(9 * SECOND).submit();
+    clock.advance(100 * SECOND);
+    let told = |after: u32| (true, after * SECOND);
+    assert_eq!(shorter.unwrap().join().unwrap(), told(2));
+    assert_eq!(pools.join().unwrap(), told(5));
+    assert_eq!(longer.unwrap().join().unwrap(), told(9));
+}
+
+#[test]
+fn limit_holds_for_closures_without_a_handle() {
+    let (builder, clock) = builder(1);
+    let pool = builder.time_limit(2 * SECOND).build().unwrap();
+    let (tell, told) = channel();
+    let (begin, now) = (clock.now(), clock.clone());
+    let body = move |number: u32| {
+        let (tell, now) = (tell.clone(), now.clone());
+        move || {
+            let was_told = task::sleep(10 * SECOND).is_err();
+            let at = now.now().duration_since(begin).unwrap();
+            tell.send((number, was_told, at)).unwrap();
+        }
+    };
+    pool.execute(body(1)).unwrap();
+    pool.execute_all([body(2)]).unwrap();
+    pool.task(body(3)).time_limit(3 * SECOND).execute().unwrap();
+    clock.advance(20 * SECOND);
+    let times: Vec<_> = told.try_iter().collect();
+    assert_eq!(
+        times,
+        [
+            (1, true, 2 * SECOND),
+            (2, true, 4 * SECOND),
+            (3, true, 7 * SECOND)
+        ]
+    );
+}
+
+#[test]
+fn limit_of_a_task_that_runs_in_place_fires_its_own_token_only() {
+    let (builder, clock) = builder(1);
+    let pool = builder.build().unwrap();
+    let inner = pool.clone();
+    let parent = pool.submit(move || {
+        let child = || task::sleep(100 * SECOND).is_err();
+        let child = inner.task(child).time_limit(2 * SECOND).submit().unwrap();
+        (child.join().unwrap(), my_token().is_cancelled())
+    });
+    clock.advance(2 * SECOND - NANO);
+    let parent = parent.unwrap();
+    assert!(!parent.is_finished());
+    clock.advance(NANO);
+    assert_eq!(parent.join().unwrap(), (true, false));
+}
+
+#[test]
+fn limit_of_the_parent_fires_while_a_child_runs_in_place() {
+    let (builder, clock) = builder(1);
+    let pool = builder.build().unwrap();
+    let inner = pool.clone();
+    let body = move || {
+        let child = inner.submit(|| task::sleep(10 * SECOND).is_ok()).unwrap();
+        (child.join().is_ok_and(|slept| slept), my_token().is_cancelled())
+    };
+    let parent = pool.task(body).time_limit(2 * SECOND).submit().unwrap();
+    clock.advance(10 * SECOND);
+    let (child_slept, parent_told) = parent.join().unwrap();
+    assert!(parent_told);
+    assert!(child_slept, "the child has no limit");
+}
+
+#[test]
+fn limit_holds_for_a_task_that_its_submitter_runs() {
+    let pool = Pool::builder("full").core_threads(1).queue(Queue::bounded(1));
+    let (pool, told) = noting(pool.time_limit(SHORT).slow_after(SHORT / 2));
+    let pool = pool.on_full(Reject::CallerRuns).build().unwrap();
+    // Both the worker and the place in the queue are taken.
+    let _held = hold(&pool);
+    pool.execute(|| ()).unwrap();
+    let here = std::thread::current().id();
+    let body = move || (std::thread::current().id() == here, works_until_told());
+    let task = pool.task(body).name("mine").submit().unwrap();
+    let (is_here, took) = task.join().unwrap();
+    assert!(is_here && took >= SHORT);
+    until("the hook is told", || {
+        told.all().iter().any(|text| text.starts_with("mine "))
+    });
+}
+
+#[test]
+fn limit_of_each_run_of_a_schedule_is_its_own() {
+    let (builder, clock) = builder(1);
+    let (builder, slow) = noting(builder.time_limit(2 * SECOND).slow_after(SECOND));
+    let pool = builder.build().unwrap();
+    let runs = Arc::new(Mutex::new(Vec::new()));
+    let (notes, now) = (runs.clone(), clock.clone());
+    let sleeps = move |run: &punctual::Run| {
+        let fresh = !run.token.is_cancelled() && !my_token().is_cancelled();
+        let stopped = task::sleep(9 * SECOND).is_err() && run.token.is_cancelled();
+        let took = now.now().duration_since(run.actual).unwrap();
+        notes.lock().unwrap().push((fresh, stopped, took));
+    };
+    let every = Schedule::every(10 * SECOND).times(3).named("slow one");
+    let handle = pool.schedule(every, sleeps).unwrap();
+    clock.advance(100 * SECOND);
+    assert_eq!(*runs.lock().unwrap(), [(true, true, 2 * SECOND); 3]);
+    assert_eq!((handle.stats().runs, handle.stats().failures), (3, 0));
+    assert_eq!(slow.all(), ["slow one 1s"; 3]);
+}
+
+#[test]
+fn slow_tasks_are_told_once_and_while_they_run() {
+    let (builder, clock) = builder(1);
+    let (builder, slow) = noting(builder.slow_after(3 * SECOND));
+    let pool = builder.build().unwrap();
+    let task = pool.task(|| task::sleep(60 * SECOND)).name("report").submit();
+    let task = task.unwrap();
+    clock.advance(3 * SECOND - NANO);
+    assert!(slow.all().is_empty());
+    clock.advance(NANO);
+    assert_eq!(slow.all(), ["report 3s"]);
+    assert!(!task.is_finished());
+    clock.advance(60 * SECOND);
+    assert_eq!(task.join().unwrap(), Ok(()), "its token did not fire");
+    assert_eq!(slow.all().len(), 1);
+}
+
+#[test]
+fn slow_is_nobody_who_ends_in_time() {
+    let (builder, clock) = builder(2);
+    let (builder, slow) = noting(builder.slow_after(3 * SECOND));
+    let pool = builder.build().unwrap();
+    let tasks: Vec<_> = (0..50)
+        .map(|_| pool.submit(|| task::sleep(3 * SECOND - NANO)).unwrap())
+        .collect();
+    pool.submit(|| ())
+        .unwrap()
+        .join()
+        .unwrap_or_else(|_| panic!("no panic"));
+    clock.advance(100 * SECOND);
+    assert!(tasks.iter().all(|task| task.is_finished()));
+    assert!(slow.all().is_empty(), "{:?}", slow.all());
+}
+
+#[test]
+fn slow_after_of_the_task_replaces_the_pools() {
+    let (builder, clock) = builder(3);
+    let (builder, slow) = noting(builder.slow_after(5 * SECOND));
+    let pool = builder.build().unwrap();
+    let sleeps = || task::sleep(20 * SECOND);
+    let limits = [("pool's", None), ("shorter", Some(2)), ("longer", Some(9))];
+    let tasks = limits.map(|(name, limit)| {
+        let task = pool.task(sleeps).name(name);
+        let task = match limit {
+            Some(limit) => task.slow_after(limit * SECOND),
+            None => task,
+        };
+        task.submit().unwrap()
+    });
+    clock.advance(20 * SECOND);
+    assert!(tasks.iter().all(|task| task.is_finished()));
+    assert_eq!(slow.all(), ["shorter 2s", "pool's 5s", "longer 9s"]);
+}
+
+#[test]
+fn slow_is_told_also_of_closures_without_a_handle_and_of_tasks_in_place() {
+    let (builder, clock) = builder(1);
+    let (builder, slow) = noting(builder.slow_after(SECOND));
+    let pool = builder.build().unwrap();
+    let inner = pool.clone();
+    let parent = move || {
+        let child = || task::sleep(2 * SECOND).is_ok();
+        inner.task(child).name("child").submit().unwrap().join().unwrap()
+    };
+    pool.task(parent).name("parent").execute().unwrap();
+    clock.advance(2 * SECOND);
+    let mut told = slow.all();
+    told.sort();
+    assert_eq!(told, ["child 1s", "parent 1s"]);
+    pool.execute(|| task::sleep(2 * SECOND).unwrap()).unwrap();
+    clock.advance(2 * SECOND);
+    assert_eq!(slow.all()[2..], ["- 1s"]);
+}
+
+#[test]
+fn slow_hook_that_panics_is_counted_and_the_next_is_told() {
+    let (builder, clock) = builder(2);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let inside = calls.clone();
+    let hook = move |_: &punctual::TaskInfo<'_>, _| {
+        inside.fetch_add(1, SeqCst);
+        crate::support::quiet_panic("in the hook");
+    };
+    let pool = builder.slow_after(SECOND).on_slow(hook).build().unwrap();
+    let tasks = [5, 6].map(|seconds| pool.submit(move || task::sleep(seconds * SECOND)).unwrap());
+    clock.advance(6 * SECOND);
+    for task in tasks {
+        assert_eq!(task.join().unwrap(), Ok(()));
+    }
+    assert_eq!((calls.load(SeqCst), pool.stats().hook_panics), (2, 2));
+    // Whoever kept the clock goes on doing so.
+    let _stuck = [stick(&pool), stick(&pool)];
+    let expiring = pool.task(|| ()).expires_in(SECOND).submit().unwrap();
+    clock.advance(SECOND);
+    assert!(expiring.join().unwrap_err().is_expired());
+}
+
+#[test]
+fn slow_hook_can_use_the_pool() {
+    let (builder, clock) = builder(1);
+    let weak = Arc::new(Mutex::new(None::<punctual::WeakExecutor>));
+    let (inside, ran) = (weak.clone(), Arc::new(AtomicBool::new(false)));
+    let mark = ran.clone();
+    let hook = move |_: &punctual::TaskInfo<'_>, _| {
+        let executor = inside.lock().unwrap().as_ref().and_then(|weak| weak.upgrade());
+        let mark = mark.clone();
+        let executor = executor.expect("the pool is there");
+        executor.execute(move || mark.store(true, SeqCst)).unwrap();
+    };
+    let pool = builder.slow_after(SECOND).on_slow(hook).build().unwrap();
+    *weak.lock().unwrap() = Some(pool.downgrade());
+    let slow = pool.submit(|| task::sleep(2 * SECOND)).unwrap();
+    clock.advance(2 * SECOND);
+    slow.join().unwrap().unwrap();
+    assert!(pool.wait_idle(LONG));
+    assert!(ran.load(SeqCst));
+}
+
+#[test]
+fn limit_waits_for_a_free_worker_where_there_is_no_spare_thread() {
+    let (builder, clock) = builder(1);
+    let (builder, slow) = noting(builder.spare_threads(0).slow_after(2 * SECOND));
+    let pool = builder.time_limit(4 * SECOND).build().unwrap();
+    let long = pool
+        .task(|| task::sleep(10 * SECOND).is_ok())
+        .name("long")
+        .submit();
+    let long = long.unwrap();
+    let next = pool
+        .task(|| task::sleep(1 * SECOND).is_ok())
+        .name("next")
+        .submit();
+    clock.advance(10 * SECOND - NANO);
+    assert_eq!((slow.all().len(), pool.stats().keepers), (0, 0));
+    clock.advance(20 * SECOND);
+    assert!(long.join().unwrap(), "nobody was there to fire its token");
+    assert!(next.unwrap().join().unwrap());
+    assert!(slow.all().is_empty(), "nothing is told of a task that has ended");
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
+fn limit_is_seen_to_by_an_idle_worker_where_there_is_no_spare_thread() {
+    let (builder, clock) = builder(2);
+    let (builder, slow) = noting(builder.spare_threads(0));
+    let pool = builder
+        .time_limit(4 * SECOND)
+        .slow_after(2 * SECOND)
+        .build()
+        .unwrap();
+    pool.prestart();
+    let long = pool
+        .task(|| task::sleep(10 * SECOND).is_err())
+        .name("long")
+        .submit();
+    clock.advance(4 * SECOND);
+    assert!(long.unwrap().join().unwrap());
+    assert_eq!(slow.all(), ["long 2s"]);
+}
+
+#[test]
+fn limits_of_many_tasks_on_the_systems_clock_are_all_kept_and_none_is_early() {
+    const TASKS: usize = 60;
+    let pool = Pool::builder("many").core_threads(4).queue(Queue::unbounded());
+    let (pool, slow) = noting(pool.slow_after(Duration::from_millis(2)));
+    let pool = pool.build().unwrap();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|number| {
+            let limit = Duration::from_millis(4 + number as u64 % 7);
+            let task = pool.task(works_until_told).time_limit(limit);
+            (limit, task.submit().unwrap())
+        })
+        .collect();
+    in_time(move || {
+        for (limit, task) in tasks {
+            let took = task.join().unwrap();
+            // The token is asked for after the measuring began.
+            assert!(took + Duration::from_millis(1) >= limit, "{took:?} {limit:?}");
+        }
+    });
+    assert!(pool.close().terminated);
+    assert_eq!(slow.all().len(), TASKS);
+}
