@@ -1,5 +1,7 @@
 //! The pool from outside: one binary, a module per promise.
 
+/// Work by the wall clock, and a wall clock that is put: `STPE-..`, fault 12.
+mod calendar;
 /// Every mix of panic, cancel, drop, await and stop.
 mod combinations;
 /// Schedules as values, and cron: `CRON-..`.

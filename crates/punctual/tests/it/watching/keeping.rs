@@ -40,6 +40,9 @@ fn keeper_is_not_needed_while_a_worker_is_idle() {
     let (pool, clock) = pool(2);
     pool.prestart();
     let _stuck = stick(&pool);
+    until("the other one sleeps", || {
+        format!("{pool:?}").contains("1 asleep, 0 searching")
+    });
     pool.pause();
     let expiring = pool.task(|| ()).expires_in(SECOND).submit().unwrap();
     clock.advance(SECOND);

@@ -1,0 +1,393 @@
+//! Work by the wall clock: `at`, `once_at`, cron, while somebody puts that clock forward and back. Never early, never twice,
+//! and noticed within 30 seconds.
+
+/// Cron schedules over jumps.
+#[cfg(feature = "cron")]
+mod jumping;
+
+use punctual::{Cancel, Clock, ManualClock, Pool, PoolBuilder, Schedule, Status};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+const SECOND: Duration = Duration::from_secs(1);
+const NANO: Duration = Duration::from_nanos(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+/// A clock that was put is noticed by then.
+const NOTICED: Duration = Duration::from_secs(30);
+
+/// A full hour in 2027.
+fn start() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+}
+
+fn builder(threads: usize) -> (PoolBuilder, ManualClock) {
+    let clock = Clock::manual_at(start());
+    let builder = Pool::builder("calendar").core_threads(threads).clock(&clock);
+    (builder, clock)
+}
+
+fn pool(threads: usize) -> (Pool, ManualClock) {
+    let (builder, clock) = builder(threads);
+    (builder.build().expect("valid settings"), clock)
+}
+
+/// Notes what the clocks show whenever it is called: the wall, and how much time has passed.
+#[derive(Clone)]
+struct Log {
+    clock: ManualClock,
+    seen: Arc<Mutex<Vec<SystemTime>>>,
+}
+
+impl Log {
+    fn of(clock: &ManualClock) -> Self {
+        Log {
+            clock: clock.clone(),
+            seen: Arc::default(),
+        }
+    }
+
+    fn note(&self) {
+        self.seen.lock().unwrap().push(self.clock.now());
+    }
+
+    fn all(&self) -> Vec<SystemTime> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn len(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
+    /// A task that notes.
+    fn task(&self) -> impl FnOnce() + Send + 'static + use<> {
+        let log = self.clone();
+        move || log.note()
+    }
+}
+
+#[test]
+fn at_an_instant_that_has_passed_it_runs_at_once() {
+    let (pool, clock) = pool(1);
+    let epoch = SystemTime::UNIX_EPOCH;
+    let passed = [
+        start(),
+        start() - NANO,
+        start() - HOUR,
+        epoch,
+        epoch - HOUR,
+        epoch - 500_000 * HOUR,
+    ];
+    for when in passed {
+        let task = pool.at(when, || 1).unwrap();
+        clock.advance(Duration::ZERO);
+        assert!(task.is_finished(), "{when:?}");
+        let once = pool.schedule(Schedule::once_at(when), |_| ()).unwrap();
+        clock.advance(Duration::ZERO);
+        assert_eq!((once.stats().runs, once.is_finished()), (1, true), "{when:?}");
+    }
+    assert_eq!(clock.now(), start());
+}
+
+#[test]
+fn at_an_instant_to_come_it_runs_then_and_not_before() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    let task = pool.at(start() + HOUR, log.task()).unwrap();
+    let once = log.clone();
+    let once = pool
+        .schedule(Schedule::once_at(start() + HOUR), move |_| once.note())
+        .unwrap();
+    assert_eq!(task.task_ref().status(), Status::Delayed);
+    assert_eq!(once.next_run(), Some(start() + HOUR));
+    clock.advance(HOUR - NANO);
+    assert_eq!(log.len(), 0);
+    clock.advance(NANO);
+    assert_eq!(log.all(), [start() + HOUR; 2]);
+    clock.advance(100 * HOUR);
+    assert_eq!((log.len(), once.is_finished(), once.next_run()), (2, true, None));
+}
+
+#[test]
+fn at_an_instant_beyond_every_calendar_it_waits_and_can_be_cancelled() {
+    let (pool, clock) = pool(1);
+    let far = [
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::MAX),
+        SystemTime::UNIX_EPOCH + Duration::from_secs(i64::MAX as u64 / 2),
+        SystemTime::UNIX_EPOCH + Duration::from_secs(i64::MAX as u64),
+    ];
+    for when in far {
+        let task = pool.at(when, || ()).unwrap();
+        let once = pool.schedule(Schedule::once_at(when), |_| ()).unwrap();
+        clock.advance(24 * HOUR);
+        let watcher = task.task_ref();
+        assert_eq!(watcher.status(), Status::Delayed);
+        assert!(watcher.remaining().is_some_and(|left| left > 10_000 * HOUR));
+        assert_eq!(task.cancel(), Cancel::Removed);
+        assert_eq!((once.stats().runs, once.cancel()), (0, Cancel::Removed));
+    }
+    assert_eq!(pool.stats().pending_timers, 0);
+}
+
+#[test]
+fn at_equal_instants_they_run_in_the_order_of_submission() {
+    let (pool, clock) = pool(1);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    for number in 0..500_u64 {
+        let (seconds, order) = (number * 7_919 % 10, order.clone());
+        let note = move || order.lock().unwrap().push((seconds, number));
+        drop(pool.at(start() + Duration::from_secs(seconds), note).unwrap());
+    }
+    // All at once.
+    clock.jump_wall(start() + HOUR);
+    clock.advance(NOTICED);
+    let order = order.lock().unwrap();
+    assert_eq!(order.len(), 500);
+    assert!(order.is_sorted());
+}
+
+#[test]
+fn at_the_end_of_a_jump_forward_it_runs_within_thirty_seconds() {
+    let (pool, clock) = pool(2);
+    let log = Log::of(&clock);
+    drop(pool.at(start() + 24 * HOUR, log.task()).unwrap());
+    let once = log.clone();
+    drop(
+        pool.schedule(Schedule::once_at(start() + 24 * HOUR), move |_| once.note())
+            .unwrap(),
+    );
+    clock.advance(7 * SECOND);
+    clock.jump_wall(start() + 24 * HOUR);
+    clock.advance(NOTICED);
+    assert_eq!(log.len(), 2);
+    let least = start() + 24 * HOUR;
+    assert!(log.all().iter().all(|at| *at >= least && *at <= least + NOTICED));
+}
+
+#[test]
+fn at_the_end_of_a_jump_that_falls_short_it_still_waits_its_time() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    drop(pool.at(start() + 24 * HOUR, log.task()).unwrap());
+    clock.jump_wall(start() + 24 * HOUR - 40 * SECOND);
+    clock.advance(40 * SECOND - NANO);
+    assert_eq!(log.len(), 0);
+    clock.advance(NANO);
+    assert_eq!(log.all(), [start() + 24 * HOUR]);
+}
+
+#[test]
+fn at_an_instant_that_moves_away_it_waits_until_the_wall_shows_it() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    let when = start() + 10 * SECOND;
+    let task = pool.at(when, log.task()).unwrap();
+    clock.advance(9 * SECOND);
+    clock.jump_wall(start() - HOUR);
+    assert_eq!(task.task_ref().remaining(), Some(HOUR + 10 * SECOND));
+    clock.advance(HOUR);
+    assert_eq!((log.len(), task.task_ref().remaining()), (0, Some(10 * SECOND)));
+    clock.advance(10 * SECOND - NANO);
+    assert_eq!(log.len(), 0);
+    clock.advance(NANO);
+    assert_eq!(log.all(), [when]);
+    assert_eq!(task.task_ref().remaining(), Some(Duration::ZERO));
+}
+
+#[test]
+fn at_an_instant_that_only_seemed_to_come_nothing_runs() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    drop(pool.at(start() + 2 * HOUR, log.task()).unwrap());
+    // Put forward by mistake, and put right before anybody looked.
+    clock.jump_wall(start() + 3 * HOUR);
+    clock.jump_wall(start());
+    clock.advance(HOUR);
+    assert_eq!(log.len(), 0);
+    clock.advance(HOUR);
+    assert_eq!(log.all(), [start() + 2 * HOUR]);
+}
+
+#[test]
+fn at_an_instant_that_comes_twice_it_runs_once() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    let task = pool.at(start() + HOUR, log.task()).unwrap();
+    let once = log.clone();
+    let once = pool
+        .schedule(Schedule::once_at(start() + HOUR), move |_| once.note())
+        .unwrap();
+    clock.advance(HOUR);
+    for _ in 0..3 {
+        clock.jump_wall(start());
+        clock.advance(2 * HOUR);
+    }
+    assert!(task.is_finished());
+    assert_eq!((log.len(), once.stats().runs), (2, 1));
+}
+
+#[test]
+fn at_random_jumps_nothing_is_early_or_lost_or_later_than_thirty_seconds() {
+    const TASKS: usize = 400;
+    let mut random = crate::support::Random::printed("jumps of the wall");
+    let (pool, clock) = pool(2);
+    let ran = Arc::new(Mutex::new(vec![0_u32; TASKS]));
+    let early = Arc::new(Mutex::new(Vec::new()));
+    let mut due = Vec::new();
+    for number in 0..TASKS {
+        let when = start() + Duration::from_millis(random.below(3 * 3_600_000));
+        let (ran, early, now) = (ran.clone(), early.clone(), clock.clone());
+        let body = move || {
+            ran.lock().unwrap()[number] += 1;
+            if now.now() < when {
+                early.lock().unwrap().push((number, when, now.now()));
+            }
+        };
+        drop(pool.at(when, body).unwrap());
+        due.push(when);
+    }
+    let mut furthest = start();
+    for _ in 0..60 {
+        let to = start() + Duration::from_millis(random.below(3 * 3_600_000));
+        clock.jump_wall(to);
+        clock.advance(NOTICED);
+        // The wall showed all of this for at least that long.
+        furthest = furthest.max(to);
+        let ran = ran.lock().unwrap();
+        let lost = (0..TASKS).find(|number| due[*number] <= furthest && ran[*number] == 0);
+        assert_eq!(lost, None, "not noticed within {NOTICED:?}");
+    }
+    clock.jump_wall(start() + 4 * HOUR);
+    clock.advance(NOTICED);
+    assert!(ran.lock().unwrap().iter().all(|runs| *runs == 1));
+    assert_eq!(*early.lock().unwrap(), []);
+    assert_eq!(pool.stats().pending_timers, 0);
+}
+
+#[test]
+fn delays_and_rates_do_not_notice_the_wall() {
+    let (pool, clock) = pool(2);
+    let begin = Arc::new(Mutex::new(start()));
+    let passed = |clock: &ManualClock| {
+        let (clock, begin) = (clock.clone(), begin.clone());
+        move || clock.now().duration_since(*begin.lock().unwrap()).unwrap()
+    };
+    let jumps = [start() + 5 * HOUR, start() - 5 * HOUR, start()];
+    for jump in jumps {
+        clock.jump_wall(jump);
+        *begin.lock().unwrap() = jump;
+        let delayed = pool.after(10 * SECOND, passed(&clock)).unwrap();
+        let ticks = Arc::new(Mutex::new(Vec::new()));
+        let (notes, now) = (ticks.clone(), passed(&clock));
+        let every = Schedule::every(3 * SECOND).times(5);
+        let every = pool
+            .schedule(every, move |_| notes.lock().unwrap().push(now()))
+            .unwrap();
+        clock.advance(4 * SECOND);
+        assert_eq!(delayed.task_ref().remaining(), Some(6 * SECOND));
+        // Both clocks, one of them put in the middle.
+        clock.jump_wall(jump + HOUR);
+        *begin.lock().unwrap() = jump + HOUR - 4 * SECOND;
+        assert_eq!(delayed.task_ref().remaining(), Some(6 * SECOND));
+        clock.advance(20 * SECOND);
+        assert_eq!(delayed.join().unwrap(), 10 * SECOND);
+        let expected: Vec<_> = (0..5).map(|n| 3 * n * SECOND).collect();
+        assert_eq!(*ticks.lock().unwrap(), expected);
+        assert_eq!((every.stats().missed, every.stats().skipped), (0, 0));
+    }
+}
+
+#[test]
+fn limits_do_not_notice_the_wall() {
+    let (pool, clock) = pool(1);
+    let body = || punctual::task::sleep(100 * SECOND).is_err();
+    let running = pool.task(body).time_limit(20 * SECOND).submit().unwrap();
+    let waiting = pool.task(|| ()).expires_in(10 * SECOND).submit().unwrap();
+    clock.jump_wall(start() + HOUR);
+    clock.advance(10 * SECOND - NANO);
+    assert!(!waiting.is_finished());
+    clock.jump_wall(start() - HOUR);
+    clock.advance(NANO);
+    assert!(waiting.join().unwrap_err().is_expired());
+    clock.advance(10 * SECOND - NANO);
+    assert!(!running.is_finished());
+    clock.advance(NANO);
+    assert!(running.join().unwrap());
+}
+
+#[test]
+fn starting_at_is_not_before_and_one_that_has_passed_changes_nothing() {
+    let (pool, clock) = pool(1);
+    let later = Log::of(&clock);
+    let log = later.clone();
+    let every = Schedule::every(10 * SECOND).starting_at(start() + HOUR).times(2);
+    let every = pool.schedule(every, move |_| log.note()).unwrap();
+    assert_eq!(every.next_run(), Some(start() + HOUR));
+    let at_once = Log::of(&clock);
+    for first in [start() - HOUR, SystemTime::UNIX_EPOCH - HOUR, start()] {
+        let log = at_once.clone();
+        let every = Schedule::every(10 * SECOND).starting_at(first).times(1);
+        drop(pool.schedule(every, move |_| log.note()).unwrap());
+    }
+    clock.advance(Duration::ZERO);
+    assert_eq!(at_once.all(), [start(); 3]);
+    clock.advance(HOUR - NANO);
+    assert_eq!(later.len(), 0);
+    clock.advance(HOUR);
+    assert_eq!(later.all(), [start() + HOUR, start() + HOUR + 10 * SECOND]);
+}
+
+#[test]
+fn a_trigger_goes_by_the_wall() {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    let noon = start() + 12 * HOUR;
+    let trigger = move |last: &punctual::LastRun| last.scheduled.is_none().then_some(noon);
+    let notes = log.clone();
+    let handle = pool
+        .schedule(Schedule::trigger(trigger), move |_| notes.note())
+        .unwrap();
+    clock.advance(HOUR);
+    clock.jump_wall(noon);
+    clock.advance(NOTICED);
+    assert_eq!((log.len(), handle.is_finished()), (1, true));
+    assert!(log.all()[0] >= noon);
+}
+
+#[test]
+fn a_pool_looks_at_the_wall_once_in_thirty_seconds_and_not_at_all_without_calendar_work() {
+    let (pool, clock) = pool(1);
+    let far = pool.after(10_000 * HOUR, || ()).unwrap();
+    clock.advance(Duration::ZERO);
+    let parks = pool.stats().parks;
+    clock.advance(1_000 * HOUR);
+    assert_eq!(pool.stats().parks, parks, "a delay alone wakes nobody");
+    let appointment = pool.at(clock.now() + 10_000 * HOUR, || ()).unwrap();
+    clock.advance(Duration::ZERO);
+    let parks = pool.stats().parks;
+    clock.advance(HOUR);
+    let looks = pool.stats().parks - parks;
+    assert!((100..=120).contains(&looks), "{looks} looks in an hour");
+    appointment.cancel();
+    clock.advance(NOTICED);
+    let parks = pool.stats().parks;
+    clock.advance(1_000 * HOUR);
+    assert_eq!(pool.stats().parks, parks, "and nobody after it is gone");
+    far.cancel();
+}
+
+#[test]
+fn before_1970_the_wall_is_followed_too() {
+    let year = 8_766 * HOUR;
+    let begin = SystemTime::UNIX_EPOCH - 10 * year;
+    let clock = Clock::manual_at(begin);
+    let pool = Pool::builder("old")
+        .core_threads(1)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    let task = pool.at(begin + year, || ()).unwrap();
+    clock.advance(year / 2);
+    assert!(!task.is_finished(), "half a year early");
+    clock.advance(year / 2);
+    assert!(task.is_finished());
+}
