@@ -16,3 +16,7 @@ mod racing;
 mod reentering;
 /// 11 and 22: cancel races, and what it leaves behind.
 mod removing;
+/// 10 and 11 with timers: the end, and cancels, against delayed and expiring tasks.
+mod timed_races;
+/// 17 and 22 with timers: any time, and what a cancelled timer leaves behind.
+mod timers;
