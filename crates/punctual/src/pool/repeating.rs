@@ -131,6 +131,8 @@ impl Repeating {
         };
         if is_over {
             self.end(false);
+        } else if let Some(engine) = self.engine.upgrade() {
+            engine.find_successor();
         }
     }
 
@@ -315,7 +317,7 @@ impl Repeating {
     }
 
     /// Notes that a run begins; `None` if it does not.
-    fn begin(self: &Arc<Self>, engine: &Engine, number: u64, what: What) -> Option<Run> {
+    fn begin(self: &Arc<Self>, engine: &Arc<Engine>, number: u64, what: What) -> Option<Run> {
         // None if somebody runs what a drain gave out, on a thread of his own.
         let token = current_token().unwrap_or_default();
         let now = now(engine);
@@ -335,6 +337,9 @@ impl Repeating {
             let schedule = progress.schedule.clone();
             progress.cursor.go_on(&schedule, &now);
             self.arm(&mut progress);
+            drop(progress);
+            // This worker is busy with the run: somebody must be there for the next.
+            engine.find_successor();
         }
         run
     }
@@ -377,55 +382,46 @@ impl Repeating {
     }
 
     /// Notes that a run has ended, and arms the next.
-    fn ended(self: &Arc<Self>, engine: &Engine, run: &Run, what: What, failure: Option<String>) {
+    fn ended(self: &Arc<Self>, engine: &Arc<Engine>, run: &Run, what: What, failure: Option<String>) {
         let now = now(engine);
-        let (schedule, last, version, verdict) = {
+        let (verdict, plan) = {
             let mut progress = self.progress.lock();
             let verdict = progress.note_end(run, &now, failure);
-            (
-                progress.schedule.clone(),
-                progress.last,
-                progress.version,
-                verdict,
-            )
+            (verdict, progress.plan())
         };
-        // A trigger is user code, and a calendar may be long: without the lock, on a copy.
-        let mut cursor = self.progress.lock().cursor.clone();
-        let jitter = match what {
-            What::Tick { jitter } => jitter,
-            What::Extra => Duration::ZERO,
+        // A trigger is user code: it is asked without the lock, on a copy.
+        let asked = match what {
+            What::Tick { jitter } if plan.schedule.asks_user() && verdict != Verdict::End => {
+                let mut cursor = plan.cursor.clone();
+                Some(catch_unwind(AssertUnwindSafe(|| {
+                    cursor.end(&plan.schedule, &plan.last, &now, jitter, verdict.pause());
+                    cursor
+                })))
+            }
+            _ => None,
         };
-        let pause = match verdict {
-            Verdict::Pause(pause) => Some(pause),
-            Verdict::GoOn | Verdict::End => None,
-        };
-        let is_known = cursor.next().is_some();
-        let asked = catch_unwind(AssertUnwindSafe(|| match (verdict, what) {
-            (Verdict::End, _) => 0,
-            (_, What::Extra) => cursor.end_beside(&schedule, &now),
-            _ if is_known => 0,
-            _ => cursor.end(&schedule, &last, &now, jitter, pause),
-        }));
-        {
+        let replaced = {
             let mut progress = self.progress.lock();
             progress.running.retain(|token| !token.is_same(&run.token));
             match asked {
-                Ok(skipped) if progress.version == version && progress.waiting.is_none() => {
-                    progress.cursor = cursor;
-                    progress.counts.skipped += skipped;
-                    engine.observed.skipped.fetch_add(skipped, Relaxed);
-                }
-                Ok(_) => {}
-                Err(panic) => {
+                _ if verdict == Verdict::End => progress.phase = Phase::Ended,
+                None => {}
+                // Another plan has come meanwhile, and this one's answer counts no more.
+                Some(_) if progress.version != plan.version => {}
+                Some(Ok(cursor)) => progress.cursor = cursor,
+                Some(Err(panic)) => {
                     // A trigger that cannot be asked has no next time.
                     progress.counts.last_error = Some(panic_text(&*panic).to_owned());
                     progress.phase = Phase::Ended;
                     engine.hooks.count_panic(panic);
                 }
             }
-            if verdict == Verdict::End {
-                progress.phase = Phase::Ended;
-            }
+            let (skipped, replaced) = progress.go_on(&now, what, verdict.pause());
+            engine.observed.skipped.fetch_add(skipped, Relaxed);
+            replaced
+        };
+        if let Some(waiting) = replaced {
+            waiting.handle.cancel();
         }
         self.arm_next();
     }

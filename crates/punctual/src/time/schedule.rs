@@ -358,6 +358,11 @@ impl Schedule {
         }
     }
 
+    /// Whether its next time is an answer of the user's own.
+    pub(crate) fn asks_user(&self) -> bool {
+        matches!(self.kind, Kind::Trigger(_))
+    }
+
     /// With that name, unless it has one.
     pub(crate) fn or_named(mut self, name: Option<&Cow<'static, str>>) -> Self {
         self.name = self.name.or_else(|| name.cloned());

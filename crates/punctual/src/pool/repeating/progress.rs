@@ -44,6 +44,14 @@ pub(super) struct Progress {
     random: u64,
 }
 
+/// See [`Progress::plan`].
+pub(super) struct Plan {
+    pub(super) schedule: Arc<Schedule>,
+    pub(super) version: u64,
+    pub(super) cursor: Cursor,
+    pub(super) last: LastRun,
+}
+
 /// See [`Progress::waiting`].
 pub(super) struct Waiting {
     pub(super) number: u64,
@@ -146,6 +154,38 @@ impl Progress {
             missed,
             token,
         })
+    }
+
+    /// What is to be known of the plan without the lock.
+    pub(super) fn plan(&self) -> Plan {
+        Plan {
+            schedule: self.schedule.clone(),
+            version: self.version,
+            cursor: self.cursor.clone(),
+            last: self.last,
+        }
+    }
+
+    /// After a run, finds the next tick if it is not known yet. Says how many were left out, and gives out the run that
+    /// waits if it comes too soon after a failure.
+    pub(super) fn go_on(&mut self, now: &Now, what: What, pause: Option<Duration>) -> (u64, Option<Waiting>) {
+        let schedule = self.schedule.clone();
+        let jitter = match what {
+            What::Tick { jitter } => jitter,
+            What::Extra => Duration::ZERO,
+        };
+        let replaced = self.waiting.take_if(|_| pause.is_some() && !schedule.asks_user());
+        let skipped = match what {
+            _ if schedule.asks_user() || self.phase == Phase::Ended => 0,
+            _ if pause.is_some() => self.cursor.end(&schedule, &self.last, now, jitter, pause),
+            // The next one was armed when this began.
+            _ if self.waiting.is_some() => 0,
+            What::Extra => self.cursor.end_beside(&schedule, now),
+            What::Tick { .. } if self.cursor.next().is_some() => 0,
+            What::Tick { .. } => self.cursor.end(&schedule, &self.last, now, jitter, None),
+        };
+        self.counts.skipped += skipped;
+        (skipped, replaced)
     }
 
     /// A run has ended; says what follows from how.

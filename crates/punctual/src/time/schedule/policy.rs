@@ -78,6 +78,15 @@ pub(crate) enum Verdict {
     End,
 }
 
+impl Verdict {
+    pub(crate) fn pause(self) -> Option<Duration> {
+        match self {
+            Verdict::Pause(pause) => Some(pause),
+            Verdict::GoOn | Verdict::End => None,
+        }
+    }
+}
+
 impl OnFailure {
     /// After so many failures in a row.
     pub(crate) fn judge(self, failures: u32) -> Verdict {
