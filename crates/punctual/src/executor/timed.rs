@@ -37,7 +37,8 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.after_with(Options::default(), delay, f)
+        let when = deadline_after(self.engine.clock.tick(), delay).unwrap_or(Tick::MAX);
+        self.keep_plainly((Axis::Ticks, when), Delay::until(when), f)
     }
 
     /// Runs `f` when the pool's wall clock shows `when`, never before; one that has passed means at once. It follows that
@@ -61,7 +62,8 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.at_with(Options::default(), when, f)
+        let when = on_the_wall(when);
+        self.keep_plainly((Axis::Wall, when), Appointment::at(when), f)
     }
 
     pub(super) fn after_with<F, T>(
@@ -92,9 +94,43 @@ impl Executor {
         self.keep(options, (Axis::Wall, when), Appointment::at(when), f)
     }
 
+    /// A task without options, mostly.
+    fn keep_plainly<K: Timer, F, T>(
+        &self,
+        due: (Axis, Tick),
+        timer: K,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        if self.engine.is_special() {
+            return self.keep(Options::default(), due, timer, f);
+        }
+        self.keep_prepared(None, due, timer, f)
+    }
+
     fn keep<K: Timer, F, T>(
         &self,
         options: Options,
+        due: (Axis, Tick),
+        timer: K,
+        f: F,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match self.prepare(options) {
+            Ok(options) => self.keep_prepared(Some(options), due, timer, f),
+            Err(reason) => Err(Rejected::new(f, reason)),
+        }
+    }
+
+    fn keep_prepared<K: Timer, F, T>(
+        &self,
+        options: Option<Options>,
         (axis, when): (Axis, Tick),
         timer: K,
         f: F,
@@ -103,12 +139,8 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let options = match self.prepare(options) {
-            Ok(options) => options,
-            Err(reason) => return Err(Rejected::new(f, reason)),
-        };
         let engine = &self.engine;
-        let entry = Entry::delayed(engine.origin(Class::TIMED), Some(options), timer, f);
+        let entry = Entry::delayed(engine.origin(Class::TIMED), options, timer, f);
         let block = entry.pointer();
         match engine.submit_delayed(axis, when, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.

@@ -17,7 +17,7 @@ use super::timers::Timers;
 use crate::observe::{LevelStats, Recorder, Stats};
 use crate::queue::Room;
 use crate::sync::atomic::AtomicUsize;
-use crate::sync::unmodelled::{AtomicU32, AtomicU64, Relaxed};
+use crate::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::block::{Entry, Header, Origin};
 use crate::task::home::{Home, HomeRef, Removal};
@@ -66,6 +66,8 @@ pub(crate) struct Engine {
     plain_generation: u32,
     /// Mirror of the crew's size, core in the upper half.
     pub(super) size: AtomicU64,
+    /// Mirror of whether core threads leave when they are idle.
+    pub(super) core_leaves: AtomicBool,
     /// For whoever has only a reference and must start a worker.
     pub(super) me: Weak<Engine>,
     /// For `task::current_executor`.
@@ -194,6 +196,7 @@ impl Engine {
                     generation: fork::generation(),
                     plain_generation,
                     size: AtomicU64::new(config.size.to_bits()),
+                    core_leaves: AtomicBool::new(config.core_timeout),
                     owner: owner.clone(),
                     config,
                 }

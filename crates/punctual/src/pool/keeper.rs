@@ -23,26 +23,34 @@ impl Engine {
         if !self.timers.is_watched() && self.config.on_late.is_none() {
             return;
         }
-        let call = {
-            let mut book = self.timers.book.lock();
-            if book.leader.is_some() || !book.must_be_kept(self) || self.idle.read().idle() > 0 {
+        loop {
+            let bed = Arc::new(Bed::new());
+            let call = {
+                let mut book = self.timers.book.lock();
+                if book.leader.is_some() || !book.must_be_kept(self) || self.idle.read().idle() > 0 {
+                    return;
+                }
+                match &book.watch.keeper {
+                    Some(bed) => Some(bed.clone()),
+                    None => {
+                        book.watch.keeper = Some(bed.clone());
+                        None
+                    }
+                }
+            };
+            if let Some(bed) = call {
+                bed.call();
                 return;
             }
-            match &book.watch.keeper {
-                Some(bed) => Some(bed.clone()),
-                None => {
-                    book.watch.keeper = Some(Arc::new(Bed::new()));
-                    None
-                }
+            // A worker is better, if there may be another: it will lead, or come here itself.
+            if !self.staff_up(false) && self.idle.read().idle() == 0 && self.start_keeper() {
+                return;
             }
-        };
-        if let Some(bed) = call {
-            bed.call();
-            return;
-        }
-        // A worker is better, if there may be another: it will lead, or come here itself.
-        if self.staff_up(false) || self.idle.read().idle() > 0 || !self.start_keeper() {
             self.timers.book.lock().watch.keeper = None;
+            // Whoever called the bed meanwhile relies on it: look again on his behalf.
+            if !bed.is_called() {
+                return;
+            }
         }
     }
 

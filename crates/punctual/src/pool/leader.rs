@@ -12,6 +12,7 @@
 //! somebody else was woken to lead, if anybody sleeps.
 
 use super::engine::{Attention, Engine};
+use super::state::State;
 use super::timers::{Book, Due, Timer};
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::{Arc, Guard};
@@ -82,6 +83,11 @@ impl Engine {
         self.timers.next.load(Acquire) != Tick::MAX && self.timers.book.lock().leader.is_none()
     }
 
+    /// As [`Engine::needs_leader`], and a thread would stay to lead: those of a closed pool stay for tasks only.
+    pub(super) fn needs_successor(&self) -> bool {
+        (self.state() < State::Shutdown || self.timers.pending() > 0) && self.needs_leader()
+    }
+
     /// A worker that lies down asks to lead: until when, if it does.
     pub(crate) fn lead(&self, bed: &Arc<Bed>, is_timed: bool) -> Option<Tick> {
         if self.timers.next.load(Acquire) == Tick::MAX {
@@ -118,7 +124,7 @@ impl Engine {
     /// A worker goes to work and leaves the clock: another is started if the size allows it, or the keeper is called.
     pub(crate) fn find_successor(self: &Arc<Self>) {
         let is_short = self.run_state.read().workers() < self.size().core + self.keepers();
-        if is_short && self.idle.read().idle() == 0 && self.needs_leader() {
+        if is_short && self.idle.read().idle() == 0 && self.needs_successor() {
             self.staff_up(false);
         }
         self.keep_the_clock();

@@ -158,6 +158,7 @@ impl Engine {
         self.change(|producers| {
             check_keep_alive(producers.gate.keep_alive, on)?;
             producers.gate.core_timeout = on;
+            self.core_leaves.store(on, Relaxed);
             Ok(())
         })?;
         self.idle.wake_all();
@@ -263,6 +264,14 @@ impl Engine {
         if is_started { Hired::Started } else { Hired::Failed }
     }
 
+    /// Whether all core threads are there, one of them is free, and none of them will leave. False also if that is not
+    /// seen at a glance.
+    pub(super) fn has_one_to_stay(&self) -> bool {
+        let core = self.size().core;
+        let workers = self.run_state.read().workers().saturating_sub(self.keepers());
+        core > 0 && workers == core && !self.core_leaves.load(Relaxed) && self.idle.read().idle() > 0
+    }
+
     /// As a submission does: starts a core thread if one is missing. `Err`: nobody is alive.
     pub(crate) fn ensure_worker(self: &Arc<Self>) -> Result<(), Reason> {
         loop {
@@ -317,7 +326,7 @@ impl Engine {
         loop {
             let hired = self.hire_if(|crew, unserved| {
                 // Somebody must also be there to watch the clock.
-                let is_unled = self.needs_leader() && self.idle.read().idle() == 0;
+                let is_unled = self.idle.read().idle() == 0 && self.needs_successor();
                 let is_wanted = crew.workers() < crew.wanted() && (unserved > 0 || is_unled);
                 if !is_wanted {
                     self.attention.set(Attention::RETRY, false);

@@ -323,6 +323,9 @@ impl Engine {
         if let Err(entry) = self.keep_until(axis, when, entry) {
             return Err((entry, Reason::ShutDown));
         }
+        if self.has_one_to_stay() {
+            return Ok(());
+        }
         // After the insertion: a worker that would leave sees the task, or has left and is replaced here.
         match self.ensure_worker() {
             Ok(()) => Ok(()),

@@ -178,6 +178,9 @@ mod imp {
         pub(crate) fn lock(&self) -> Guard<'_, T> {
             self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
         }
+        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+            self.0.try_lock().ok()
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Run {
     pub scheduled: SystemTime,
     /// When it began.
     pub actual: SystemTime,
-    /// How many ticks before it could not start, and are made up for by this run.
+    /// How many ticks after `scheduled` had come due before it could begin, and are made up for by this run.
     pub missed: u64,
     /// Fires when the schedule is cancelled or its pool stops.
     pub token: Token,

@@ -64,6 +64,11 @@ impl Bed {
         self.word.wake_all();
     }
 
+    /// Whether somebody has called.
+    pub(crate) fn is_called(&self) -> bool {
+        self.word.load() & Self::CALLED != 0
+    }
+
     /// Forgets a call that was answered.
     pub(crate) fn make(&self) {
         self.word.0.fetch_and(!Self::CALLED, Acquire);

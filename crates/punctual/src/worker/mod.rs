@@ -253,7 +253,7 @@ impl Worker<'_> {
             if is_unled {
                 self.shared.find_successor();
             }
-        } else if self.engine.attention.has(Attention::CLOCK) {
+        } else if self.engine.needs_leader() {
             // Nobody counted on this one; but there is one less now who could lie down and lead.
             self.shared.find_successor();
         }
