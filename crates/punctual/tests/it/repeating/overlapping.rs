@@ -3,7 +3,7 @@
 use super::{Noted, Notes, SECOND, books, builder, nap, noted, pool, prompt};
 use crate::life::settle;
 use crate::support::quiet_panic;
-use punctual::{Cancel, Missed, Overlap, Reason, Run, Schedule, ScheduleHandle};
+use punctual::{Cancel, Missed, OnFailure, Overlap, Reason, Run, Schedule, ScheduleHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -180,4 +180,23 @@ fn ticks_that_could_not_start_are_missed_though_another_run_is_in_progress() {
     busy.join().unwrap();
     assert_eq!(notes.take(), [(0, 0, 0), (10, 35, 2), (40, 40, 0)]);
     assert_eq!(handle.stats().missed, 2);
+}
+
+#[test]
+fn a_failure_pauses_runs_that_may_overlap_too() {
+    let (pool, clock) = pool(4);
+    let notes = Notes::default();
+    let noting = notes.clone();
+    let schedule = every().on_failure(OnFailure::Backoff {
+        first: 35 * SECOND,
+        max: 100 * SECOND,
+    });
+    let body = move |run: &Run| {
+        noting.add(noted(run));
+        if noted(run).1 == 0 { Err("broken") } else { Ok(()) }
+    };
+    let handle = pool.schedule_overlapping(schedule, 2, body).unwrap();
+    clock.advance(60 * SECOND);
+    assert_eq!(notes.take(), prompt([0, 40, 50, 60]));
+    assert_eq!(handle.stats().skipped, 3);
 }
