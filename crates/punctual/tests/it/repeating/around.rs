@@ -120,7 +120,7 @@ fn a_run_that_a_decorator_leaves_out_does_not_end_the_schedule() {
         .decorate(
             || (),
             move |(), run| {
-                if turns.fetch_add(1, SeqCst) % 2 == 0 {
+                if turns.fetch_add(1, SeqCst).is_multiple_of(2) {
                     run();
                 }
             },
