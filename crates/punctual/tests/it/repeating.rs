@@ -16,6 +16,8 @@ mod handling;
 mod late;
 /// Runs beside each other.
 mod overlapping;
+/// The kinds of schedules, their starts and ends.
+mod planning;
 /// Pausing, running now, rescheduling.
 mod steering;
 /// When the runs are: STPE-03 to STPE-07.
