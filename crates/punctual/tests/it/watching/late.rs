@@ -187,6 +187,7 @@ fn late_ones_do_not_keep_a_pool_from_ending() {
     pool.shutdown();
     drop(held);
     assert!(pool.await_termination(LONG));
+    assert!(pool.close().terminated);
     // Its time had come before the end.
     assert_eq!(task.join().unwrap(), 1);
     assert_eq!(pool.stats().keepers, 0);
