@@ -12,8 +12,8 @@
 use super::engine::Engine;
 use super::leader::Leads;
 use super::state::State;
-use crate::sync::Arc;
-use crate::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, SeqCst};
+use crate::sync::{Arc, atomic};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use crate::worker::idle::Bed;
 
@@ -23,6 +23,8 @@ impl Engine {
         if !self.timers.is_watched() && self.config.on_late.is_none() {
             return;
         }
+        // See `Worker::stop_searching`.
+        atomic::fence(SeqCst);
         loop {
             let bed = Arc::new(Bed::new());
             let call = {
@@ -95,7 +97,7 @@ impl Engine {
         loop {
             bed.make();
             // After the bed was made: whoever leaves last calls.
-            let is_alone = self.state() >= State::Shutdown && self.room.producers().gate.workers() == 0;
+            let is_alone = self.is_deserted();
             let (until, leads) = {
                 let mut book = self.timers.book.lock();
                 let is_needed = book.leader.is_none() && book.must_be_kept(self);

@@ -14,8 +14,8 @@
 use super::engine::{Attention, Engine};
 use super::state::State;
 use super::timers::{Book, Due, Timer};
-use crate::sync::atomic::Ordering::{Acquire, Release};
-use crate::sync::{Arc, Guard};
+use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use crate::sync::{Arc, Guard, atomic};
 use crate::task::Class;
 use crate::task::block::Entry;
 use crate::time::{Now, Taken, Tick, on_the_wall};
@@ -73,7 +73,11 @@ impl Engine {
         drop(book);
         match call {
             Some(call) => call.wake(&self.idle),
-            None if !is_led => _ = self.idle.notify(),
+            None if !is_led => {
+                // See `Worker::stop_searching`.
+                atomic::fence(SeqCst);
+                self.idle.notify();
+            }
             None => {}
         }
     }

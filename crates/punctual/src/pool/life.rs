@@ -190,6 +190,11 @@ impl Engine {
         }
     }
 
+    /// Whether it is closed, and nobody is left who would run anything.
+    pub(super) fn is_deserted(&self) -> bool {
+        self.state() >= State::Shutdown && self.room.producers().gate.workers() == 0
+    }
+
     /// Whether the pool's end depends on the calling thread: it is one of its workers, or it is ending the pool.
     pub(crate) fn is_own_thread(&self) -> bool {
         here(|here| here.place() == Place::Task(self.identity()))

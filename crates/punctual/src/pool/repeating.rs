@@ -22,7 +22,7 @@ use crate::task::block::Options;
 use crate::task::decorate::Contexts;
 use crate::task::{Token, contain, here, panic_text};
 use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Verdict};
-use progress::{Phase, Progress, Waiting};
+use progress::{Phase, Plan, Progress, Waiting};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -132,6 +132,10 @@ impl Repeating {
         if is_over {
             self.end(false);
         } else if let Some(engine) = self.engine.upgrade() {
+            if engine.is_deserted() {
+                // Its last worker left before it saw the new run.
+                self.end(false);
+            }
             engine.find_successor();
         }
     }
@@ -203,11 +207,17 @@ impl Repeating {
             progress.is_asked_for = true;
             progress.waiting.take()
         };
+        self.arm_instead(replaced);
+        let progress = self.progress.lock();
+        progress.phase != Phase::Ended || !progress.is_asked_for
+    }
+
+    /// Arms the next run in place of one that was to come. In this order: a closed pool that saw neither would end.
+    fn arm_instead(self: &Arc<Self>, replaced: Option<Waiting>) {
+        self.arm_next();
         if let Some(waiting) = replaced {
             waiting.handle.cancel();
         }
-        self.arm_next();
-        self.progress.lock().phase != Phase::Ended
     }
 
     /// A run was thrown away by somebody: the schedule goes on with the next.
@@ -215,19 +225,19 @@ impl Repeating {
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        {
+        let now = now(&engine);
+        let plan = {
             let mut progress = self.progress.lock();
             if progress.phase == Phase::Ended || progress.take_waiting(number).is_none() {
                 return;
             }
             if let What::Tick { jitter } = what {
                 let schedule = progress.schedule.clone();
-                let now = now(&engine);
                 progress.cursor.begin(&schedule, &now, jitter);
-                progress.cursor.go_on(&schedule, &now);
             }
-        }
-        self.arm_next();
+            progress.plan()
+        };
+        self.find_next(&engine, &plan, &now, what, Verdict::GoOn, None);
     }
 
     /// Ends it: nothing will follow. With `tells`, runs in progress are asked to stop. Says whether it did, and whether a
@@ -389,12 +399,25 @@ impl Repeating {
             let verdict = progress.note_end(run, &now, failure);
             (verdict, progress.plan())
         };
+        self.find_next(engine, &plan, &now, what, verdict, Some(&run.token));
+    }
+
+    /// Finds the tick after a run that has ended, or that never began, and arms it.
+    fn find_next(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        plan: &Plan,
+        now: &Now,
+        what: What,
+        verdict: Verdict,
+        ended: Option<&Token>,
+    ) {
         // A trigger is user code: it is asked without the lock, on a copy.
         let asked = match what {
             What::Tick { jitter } if plan.schedule.asks_user() && verdict != Verdict::End => {
                 let mut cursor = plan.cursor.clone();
                 Some(catch_unwind(AssertUnwindSafe(|| {
-                    cursor.end(&plan.schedule, &plan.last, &now, jitter, verdict.pause());
+                    cursor.end(&plan.schedule, &plan.last, now, jitter, verdict.pause());
                     cursor
                 })))
             }
@@ -402,7 +425,9 @@ impl Repeating {
         };
         let replaced = {
             let mut progress = self.progress.lock();
-            progress.running.retain(|token| !token.is_same(&run.token));
+            progress
+                .running
+                .retain(|token| !ended.is_some_and(|ended| token.is_same(ended)));
             match asked {
                 _ if verdict == Verdict::End => progress.phase = Phase::Ended,
                 None => {}
@@ -416,14 +441,11 @@ impl Repeating {
                     engine.hooks.count_panic(panic);
                 }
             }
-            let (skipped, replaced) = progress.go_on(&now, what, verdict.pause());
+            let (skipped, replaced) = progress.go_on(now, what, verdict.pause());
             engine.observed.skipped.fetch_add(skipped, Relaxed);
             replaced
         };
-        if let Some(waiting) = replaced {
-            waiting.handle.cancel();
-        }
-        self.arm_next();
+        self.arm_instead(replaced);
     }
 }
 

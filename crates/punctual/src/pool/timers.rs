@@ -213,6 +213,16 @@ impl Timers {
         self.pending() == 0 && self.due.looks_empty()
     }
 
+    /// As [`Timers::looks_over`], for the last look before a sleep in a closed pool. Under the lock: whoever takes the last
+    /// delayed task out after this has seen that the pool is closed, and calls the sleepers.
+    pub(crate) fn is_surely_over(&self) -> bool {
+        let pending = {
+            let _book = self.book.lock();
+            self.pending()
+        };
+        pending == 0 && self.due.looks_empty()
+    }
+
     /// Neither delayed tasks nor due ones that wait, once both can only become fewer.
     pub(super) fn is_over(&self) -> bool {
         self.pending() == 0 && self.due.glance().1 == 0
@@ -473,8 +483,6 @@ impl Engine {
 
     /// No delayed task is accepted any more, and those there are are dropped if that is the policy.
     pub(super) fn close_timers(&self) {
-        // What is due already is no longer delayed, whether somebody has looked or not.
-        self.fire_all();
         let (drops_delayed, drops_repeating) = {
             let mut book = self.timers.book.lock();
             book.closing.is_closed = true;
@@ -484,6 +492,8 @@ impl Engine {
                 closing.repeating == AtShutdown::Drop,
             )
         };
+        // After: what is due by now is no longer delayed, whether somebody has looked or not.
+        self.fire_all();
         if drops_repeating {
             self.drop_repeating();
         }

@@ -15,7 +15,8 @@ use crate::pool::crew::Crew;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::{Departure, Post};
 use crate::queue::producers::Producers;
-use crate::sync::{self, Arc, is_multi_core};
+use crate::sync::atomic::Ordering::SeqCst;
+use crate::sync::{self, Arc, atomic, is_multi_core};
 use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
@@ -36,7 +37,7 @@ const MAX_DUE_IN_A_ROW: u32 = 61;
 
 /// A leader that would sleep for less than this, [`DENSE`] times in a row, sleeps this long: waking up costs more than
 /// it is worth to be a little more punctual then. Nothing is ever early.
-const SHORTEST: Duration = Duration::from_micros(50);
+const SHORTEST: Duration = Duration::from_micros(100);
 const DENSE: u32 = 4;
 
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
@@ -246,6 +247,9 @@ impl Worker<'_> {
         if let Some(searching) = searching
             && self.engine.idle.found(searching)
         {
+            // Whoever gives something a time looks for somebody idle after that, and this worker, the other way round, for
+            // such a time after it has stopped being idle (model `a_limit_is_set_while_the_last_worker_goes_to_work`).
+            atomic::fence(SeqCst);
             let is_unled = self.engine.needs_leader();
             if is_unled || !self.engine.room.is_empty() || self.engine.timers.has_due() {
                 self.engine.idle.notify();
@@ -423,8 +427,13 @@ impl Engine {
     /// The last look of a worker that has lain down: under the producers' lock, step 2 of the essay.
     fn outlook(&self) -> Outlook {
         self.room.look(|producers, is_empty| {
-            let may_take = (!is_empty && !producers.is_paused()) || self.timers.has_due();
-            let is_over = producers.is_closed() && self.timers.looks_over();
+            let has_due = self.timers.has_due();
+            if has_due {
+                // Whoever moved it there may not have come to say so.
+                self.attention.set(Attention::DUE, true);
+            }
+            let may_take = (!is_empty && !producers.is_paused()) || has_due;
+            let is_over = producers.is_closed() && self.timers.is_surely_over();
             if may_take || is_over || producers.gate.has_surplus() {
                 return Outlook::GetUp;
             }

@@ -5,7 +5,7 @@ use super::{Repeating, now};
 use crate::handle::Cancel;
 use crate::pool::fork;
 use crate::sync::Arc;
-use crate::task::here;
+use crate::task::{contain, here};
 use crate::time::{Cursor, Schedule, ScheduleError, Wait, Waked, deadline_after};
 use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Reason, Rejected};
@@ -146,7 +146,7 @@ impl ScheduleHandle {
         };
         // A trigger is asked here: without the lock.
         let cursor = Cursor::new(&schedule, &now(&engine));
-        let old = {
+        let (replaced, old) = {
             let mut progress = self.repeating.progress.lock();
             if progress.phase == Phase::Ended {
                 return Err(ended("it has ended"));
@@ -156,10 +156,9 @@ impl ScheduleHandle {
             progress.replace(schedule, cursor);
             (progress.waiting.take(), old)
         };
-        if let Some(waiting) = old.0 {
-            waiting.handle.cancel();
-        }
-        self.repeating.arm_next();
+        self.repeating.arm_instead(replaced);
+        // The old trigger may hold anything: dropped without a lock.
+        contain(|| drop(old));
         Ok(())
     }
 
