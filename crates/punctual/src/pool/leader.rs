@@ -84,7 +84,12 @@ impl Engine {
 
     /// Whether something is to happen and nobody watches the clock for it.
     pub(crate) fn needs_leader(&self) -> bool {
-        self.timers.next.load(Acquire) != Tick::MAX && self.timers.book.lock().leader.is_none()
+        if self.timers.next.load(Acquire) == Tick::MAX {
+            return false;
+        }
+        // The mirror may be old: the last timer may have been cancelled.
+        let book = self.timers.book.lock();
+        book.leader.is_none() && !book.is_empty()
     }
 
     /// As [`Engine::needs_leader`], and a thread would stay to lead: those of a closed pool stay for tasks only.
@@ -94,7 +99,8 @@ impl Engine {
 
     /// A worker that lies down asks to lead: until when, if it does.
     pub(crate) fn lead(&self, bed: &Arc<Bed>, is_timed: bool) -> Option<Tick> {
-        if self.timers.next.load(Acquire) == Tick::MAX {
+        // The second is raised first, when something is inserted.
+        if self.timers.next.load(Acquire) == Tick::MAX && self.timers.pending() == 0 {
             return None;
         }
         let book = self.timers.book.lock();
@@ -136,8 +142,8 @@ impl Engine {
 
     /// The last timer was taken out: a leader whose own time is over need not stay for it.
     pub(super) fn nothing_to_wait_for(&self, book: Guard<'_, Book>) {
-        let is_empty = book.ticks.len() == 0 && book.calendar.len() == 0;
-        let leader = book.leader.as_ref().filter(|leader| is_empty && leader.is_timed);
+        let leader = book.leader.as_ref();
+        let leader = leader.filter(|leader| leader.is_timed && book.is_empty());
         let call = leader.map(Leader::to_call);
         drop(book);
         if let Some(call) = call {
@@ -271,6 +277,10 @@ struct Piece {
 }
 
 impl Book {
+    fn is_empty(&self) -> bool {
+        self.ticks.len() == 0 && self.calendar.len() == 0
+    }
+
     /// Takes what is due by either clock, in order, the times given as ticks of the monotonic one.
     fn take_due(&mut self, now: &Now, out: &mut Vec<Taken<Timer>>) -> bool {
         let mut more = self.ticks.take_due(now.tick, PIECE, out);

@@ -237,7 +237,7 @@ impl Repeating {
             }
             progress.plan()
         };
-        self.find_next(&engine, &plan, &now, what, Verdict::GoOn, None);
+        self.find_next(&engine, plan, &now, what, Verdict::GoOn, None);
     }
 
     /// Ends it: nothing will follow. With `tells`, runs in progress are asked to stop. Says whether it did, and whether a
@@ -272,6 +272,10 @@ impl Repeating {
     /// The last run has ended, or there was none.
     fn is_over(&self) {
         let body = std::mem::replace(&mut *self.body.lock(), Body::Gone);
+        if matches!(body, Body::Gone) {
+            // Somebody else came here before: he says so when he has dropped it.
+            return;
+        }
         // What a body holds may hold a pool, or panic: outside the lock.
         contain(|| drop(body));
         if let Some(engine) = self.engine.upgrade() {
@@ -399,23 +403,22 @@ impl Repeating {
             let verdict = progress.note_end(run, &now, failure);
             (verdict, progress.plan())
         };
-        self.find_next(engine, &plan, &now, what, verdict, Some(&run.token));
+        self.find_next(engine, plan, &now, what, verdict, Some(&run.token));
     }
 
     /// Finds the tick after a run that has ended, or that never began, and arms it.
     fn find_next(
         self: &Arc<Self>,
         engine: &Arc<Engine>,
-        plan: &Plan,
+        plan: Plan,
         now: &Now,
         what: What,
         verdict: Verdict,
         ended: Option<&Token>,
     ) {
         // A trigger is user code: it is asked without the lock, on a copy.
-        let asked = match what {
-            What::Tick { jitter } if plan.schedule.asks_user() && verdict != Verdict::End => {
-                let mut cursor = plan.cursor.clone();
+        let asked = match (what, plan.cursor) {
+            (What::Tick { jitter }, Some(mut cursor)) if verdict != Verdict::End => {
                 Some(catch_unwind(AssertUnwindSafe(|| {
                     cursor.end(&plan.schedule, &plan.last, now, jitter, verdict.pause());
                     cursor

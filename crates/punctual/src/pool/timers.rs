@@ -492,8 +492,6 @@ impl Engine {
                 closing.repeating == AtShutdown::Drop,
             )
         };
-        // After: what is due by now is no longer delayed, whether somebody has looked or not.
-        self.fire_all();
         if drops_repeating {
             self.drop_repeating();
         }
@@ -542,6 +540,8 @@ impl Engine {
 
     /// Cancels every delayed task whose time has not come.
     pub(super) fn drop_delayed(&self) {
+        // What is due by now is no longer delayed, whether somebody has looked or not.
+        self.fire_all();
         let entries = self.take_delayed(|counts| &mut counts.cancelled);
         self.uncover(entries.len());
         for entry in entries {

@@ -37,7 +37,7 @@ const MAX_DUE_IN_A_ROW: u32 = 61;
 
 /// A leader that would sleep for less than this, [`DENSE`] times in a row, sleeps this long: waking up costs more than
 /// it is worth to be a little more punctual then. Nothing is ever early.
-const SHORTEST: Duration = Duration::from_micros(100);
+const SHORTEST: Duration = Duration::from_micros(200);
 const DENSE: u32 = 4;
 
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
@@ -346,7 +346,11 @@ impl Worker<'_> {
             self.sleeps_exactly = true;
             sync::sleep_exactly();
         }
-        let shortest = deadline_after(self.engine.clock.tick(), SHORTEST).unwrap_or(due);
+        let now = self.engine.clock.tick();
+        if due <= now {
+            return due;
+        }
+        let shortest = deadline_after(now, SHORTEST).unwrap_or(due);
         self.dense = if due < shortest { self.dense + 1 } else { 0 };
         if self.dense > DENSE {
             due.max(shortest)

@@ -48,7 +48,8 @@ pub(super) struct Progress {
 pub(super) struct Plan {
     pub(super) schedule: Arc<Schedule>,
     pub(super) version: u64,
-    pub(super) cursor: Cursor,
+    /// Of a trigger.
+    pub(super) cursor: Option<Cursor>,
     pub(super) last: LastRun,
 }
 
@@ -161,7 +162,7 @@ impl Progress {
         Plan {
             schedule: self.schedule.clone(),
             version: self.version,
-            cursor: self.cursor.clone(),
+            cursor: self.schedule.asks_user().then(|| self.cursor.clone()),
             last: self.last,
         }
     }
