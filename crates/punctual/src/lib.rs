@@ -206,3 +206,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/full-queue.md")]
 struct FullQueue;
+
+/// And those of the guide to work by the clock.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/schedules.md")]
+struct Schedules;
