@@ -19,7 +19,8 @@
 //!   the value.
 //! - A [`Queue`] is the waiting room: bounded ([`DEFAULT_QUEUE_CAPACITY`] places unless you say otherwise), unbounded, or
 //!   without places. What does not fit comes back in [`Rejected`], closure and all.
-//! - A [`Clock`] is where time comes from; a [`ManualClock`] is moved by a test. A [`Schedule`] is when, as a value.
+//! - A [`Schedule`] is when, as a value; a [`Run`] is one firing of it, and a [`ScheduleHandle`] what can be done with it. A
+//!   [`Clock`] is where time comes from; a [`ManualClock`] is moved by a test.
 //!
 //! # What is promised
 //!
@@ -27,7 +28,8 @@
 //! acceptance and shutdown meet at one point. **Every handle resolves**, also those of tasks that were cancelled, or taken
 //! out by [`Pool::stop`]. **A failure stays in its task**: the worker lives, and a panic nobody reads goes to
 //! [`PoolBuilder::on_failure`]. **First in, first out**: if one submit returned before another began, it is taken first,
-//! whoever the submitters are. **No polling**: idle workers are parked. **No hidden deadlock**: a wait inside a task that could
+//! whoever the submitters are. **Never early**: what has a time runs at it or after it, and equal times run in order. **No
+//! polling**: idle workers are parked, and one of them sleeps until the next time comes. **No hidden deadlock**: a wait inside a task that could
 //! never end is an error. **Bounded means bounded**, queue and threads.
 //!
 //! # Growing and shrinking
@@ -112,6 +114,30 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
+//! # By the clock
+//!
+//! [`Executor::after`] and [`Executor::at`] run a closure once, later, and give the usual handle. [`Executor::schedule`] runs one
+//! again and again, as a [`Schedule`] says: at a fixed rate, with a pause, by a trigger, or by the calendar of a place. A run
+//! that fails does not end it unless [`Schedule::on_failure`] says so; [`Schedule::overlap`] and [`Schedule::missed`] say what
+//! becomes of ticks that could not run in time. Due work goes before the queue. The tables are in `docs/schedules.md`.
+//!
+//! ```
+//! use punctual::{Clock, Pool, Schedule};
+//! use std::time::Duration;
+//!
+//! let clock = Clock::manual(); // leave it out, and the pool goes by the machine's
+//! let pool = Pool::builder("cache").clock(&clock).build()?;
+//! let tea = pool.after(Duration::from_secs(180), || "ready")?;
+//! let flush = pool.schedule(Schedule::every(Duration::from_secs(60)), |_run| Err("disk full"))?;
+//! clock.advance(Duration::from_secs(180)); // at 0 s, 60 s, 120 s and 180 s
+//! assert_eq!(tea.join()?, "ready");
+//! assert_eq!((flush.stats().runs, flush.stats().failures), (4, 4));
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! [`TaskBuilder::expires_in`] ends a task that waited too long, [`TaskBuilder::time_limit`] fires the token of one that runs too
+//! long, [`PoolBuilder::on_slow`] and [`PoolBuilder::on_late`] hear of it: in time, although every worker is stuck.
+//!
 //! # Cancelling
 //!
 //! ```
@@ -142,9 +168,14 @@
 //! | [`Pool::stop`] | no | given back | asked to stop | at once |
 //! | [`Pool::drain`] | yes | given back | run on | at once |
 //!
-//! From inside one of its own tasks a pool can be closed too: `close` shuts down and returns.
+//! From inside one of its own tasks a pool can be closed too: `close` shuts down and returns. What is delayed, and schedules,
+//! are cancelled by all of these but `drain`, and counted in the report; [`AtShutdown::Run`] lets a pool stay for them, and
+//! [`Pool::stop`] gives delayed tasks back.
 //!
 //! # Tests without sleeping
+//!
+//! A [`ManualClock`] drives everything that a pool measures. [`ManualClock::advance`] steps from one due time to the next, and
+//! returns when all that it caused has happened.
 //!
 //! ```
 //! use punctual::{Clock, Pool, task};
@@ -164,6 +195,10 @@
 //!
 //! It does not kill threads: a task that ignores its token runs to its end. A panic while unwinding, a stack overflow and
 //! an allocation failure abort the process, as everywhere in Rust. Memory a task allocates is not counted.
+//!
+//! # Features
+//!
+//! `cron` (default): `Schedule::cron` and time zones, for which it brings in `jiff`.
 
 mod error;
 mod executor;
