@@ -6,6 +6,8 @@
 
 /// Pools that grow, shrink, refuse, wait and stand in for each other.
 mod crowded;
+/// Times that come while somebody cancels, pauses, closes or stops.
+mod timed;
 
 use crate::{Cancel, Pool, Queue, Status};
 use shuttle::sync::Arc;

@@ -23,6 +23,8 @@ pub(crate) mod repeating;
 mod resize;
 pub(crate) mod staff;
 mod state;
+#[cfg(all(test, loom))]
+mod timer_models;
 pub(crate) mod timers;
 pub(crate) mod waits;
 mod watch;
