@@ -365,8 +365,9 @@ impl Attached for Engine {
         let has_work = !self.room.looks_empty() || !self.timers.due.looks_empty();
         let stirring = usize::from(sleepers > 0 && has_work);
         // The last worker of a closed pool has left, and ends the pool after that.
-        let is_ending = (State::Shutdown..State::Terminated).contains(&reading.state());
-        let ending = usize::from(is_ending && reading.workers() == 0);
+        let is_ending = reading.state() >= State::Shutdown && reading.workers() == 0;
+        // It lets itself go when everybody has been told.
+        let ending = usize::from(is_ending && self.life.anchor.lock().is_some());
         reading.workers() + stirring + ending
     }
 

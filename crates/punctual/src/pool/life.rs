@@ -166,10 +166,10 @@ impl Engine {
         // A paused schedule keeps no pool from ending, but whoever waits for it must hear of it.
         self.drop_repeating();
         self.tell();
-        self.clock.hint();
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
         // worker, or a canceller with a reference of its own.
         let anchor = self.life.anchor.lock().take();
+        self.clock.hint();
         drop(anchor);
     }
 

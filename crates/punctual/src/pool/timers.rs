@@ -245,14 +245,15 @@ impl Timers {
 
     /// A reading that fits what `settled` reads meanwhile: no due task is taken then.
     pub(super) fn tally<R>(&self, settled: impl FnOnce() -> R) -> (Reading, R) {
-        let inside = || (settled(), self.read());
-        let (due, (settled, (counts, pending)), ()) = self.due.tally(inside, |()| ());
-        (Reading { due, counts, pending }, settled)
-    }
-
-    fn read(&self) -> (Counts, usize) {
-        let book = self.book.lock();
-        (book.counts, self.pending() - book.runs)
+        // The book stays locked until the due room has been read: what moves from one to the other is in one of them.
+        let inside = || (settled(), self.book.lock());
+        let (due, (settled, book), ()) = self.due.tally(inside, |()| ());
+        let reading = Reading {
+            due,
+            counts: book.counts,
+            pending: self.pending() - book.runs,
+        };
+        (reading, settled)
     }
 }
 

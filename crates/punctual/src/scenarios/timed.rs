@@ -121,7 +121,11 @@ fn cancel_fire_stop() {
         assert_eq!(stats.returned, unrun.len() as u64);
         assert_eq!(stats.finished, finished as u64);
         drop(unrun);
-        assert_eq!(marks.drops(), 3, "run, cancelled, refused or dropped with their Unrun");
+        assert_eq!(
+            marks.drops(),
+            3,
+            "run, cancelled, refused or dropped with their Unrun"
+        );
     });
 }
 
@@ -188,7 +192,10 @@ fn crowds_fire() {
                         .filter_map(|_| pool.after(NOW, marks.closure()).ok())
                         .collect();
                     let accepted = tasks.len();
-                    assert_eq!(tasks.into_iter().filter_map(|task| task.join().ok()).count(), accepted);
+                    assert_eq!(
+                        tasks.into_iter().filter_map(|task| task.join().ok()).count(),
+                        accepted
+                    );
                     accepted
                 })
             })
@@ -343,7 +350,11 @@ fn schedule_overlapping_close() {
         assert!(report.terminated);
         let asked = asker.join().unwrap();
         schedule.wait();
-        assert!(turns.runs() == 1 || (asked && turns.runs() == 2), "{} runs", turns.runs());
+        assert!(
+            turns.runs() == 1 || (asked && turns.runs() == 2),
+            "{} runs",
+            turns.runs()
+        );
         assert_eq!(turns.drops(), 1);
         assert_all_settled(&pool);
     });
@@ -492,7 +503,9 @@ fn covered_cancel_wait() {
             .collect();
         let queued = pool.submit(marks.closure()).unwrap();
         assert!(queued.join().is_ok());
-        let ran = submitters.into_iter().filter_map(|each| each.join().unwrap().then_some(()));
+        let ran = submitters
+            .into_iter()
+            .filter_map(|each| each.join().unwrap().then_some(()));
         assert_eq!(ran.count(), 2);
         let stats = assert_all_settled(&pool);
         assert_eq!((stats.submitted, stats.cancelled), (4, 1));

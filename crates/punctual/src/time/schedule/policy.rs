@@ -19,6 +19,8 @@ use std::time::Duration;
 /// // Begun at 0 s, 30 s and 60 s; at 0 s, 25 s and 50 s.
 /// assert_eq!((skips.stats().runs, skips.stats().skipped), (3, 4));
 /// assert_eq!((queues.stats().runs, queues.stats().skipped), (3, 0));
+/// # skips.cancel();
+/// # queues.cancel();
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[non_exhaustive]
