@@ -283,7 +283,8 @@ impl Book {
 
     /// Takes what is due by either clock, in order, the times given as ticks of the monotonic one.
     fn take_due(&mut self, now: &Now, out: &mut Vec<Taken<Timer>>) -> bool {
-        let mut more = self.ticks.take_due(now.tick, PIECE, out);
+        // What is beyond the horizon never comes, also when the clock stands there.
+        let mut more = self.ticks.take_due(now.tick.min(Tick::MAX - 1), PIECE, out);
         if self.calendar.len() == 0 {
             return more;
         }
@@ -292,7 +293,8 @@ impl Book {
         let behind = last.map_or(0, |last| now.tick.saturating_sub(last));
         let wall = on_the_wall(now.wall);
         let first = out.len();
-        more |= self.calendar.take_due(wall.saturating_sub(behind), PIECE, out);
+        let until = wall.saturating_sub(behind).min(Tick::MAX - 1);
+        more |= self.calendar.take_due(until, PIECE, out);
         for due in &mut out[first..] {
             due.when = now.tick.saturating_sub(wall.saturating_sub(due.when));
         }

@@ -7,6 +7,7 @@
 use super::crew::{Crew, Growth};
 use super::engine::{Attention, Engine};
 use super::reject::Reject;
+use super::state::State;
 use super::{MAX_THREADS, Size};
 use crate::queue::Capacity;
 use crate::queue::producers::Producers;
@@ -246,7 +247,8 @@ impl Engine {
         {
             let mut producers = self.room.producers();
             // A closed pool still needs hands while it has tasks; once its last worker has left it is over.
-            if producers.is_closed() && producers.gate.workers() == 0 {
+            let is_over = producers.is_closed() && producers.gate.workers() == 0 && self.timers.looks_over();
+            if is_over || self.state() >= State::Tidying {
                 return Hired::NotWanted;
             }
             let hands = producers.gate.fresh() + self.idle.read().idle() as u64;

@@ -543,10 +543,9 @@ impl Engine {
     pub(super) fn drop_delayed(&self) {
         // What is due by now is no longer delayed, whether somebody has looked or not.
         self.fire_all();
-        let entries = self.take_delayed(|counts| &mut counts.cancelled);
+        let entries = self.take_delayed(|counts| &mut counts.cancelled, &self.dropped_delayed);
         self.uncover(entries.len());
         for entry in entries {
-            self.dropped_delayed.fetch_add(1, AcqRel);
             let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
             let told = self.is_told_of_ends().then_some(told);
             Slot::holding(Class::TIMED, entry).end_unrun(End::Cancelled, told);
@@ -554,8 +553,8 @@ impl Engine {
         self.task_removed();
     }
 
-    /// Takes every delayed task out that nobody else has claimed, and counts it. Runs of schedules stay.
-    fn take_delayed(&self, count: impl Fn(&mut Counts) -> &mut u64) -> Vec<Entry> {
+    /// Takes every delayed task out that nobody else has claimed, and counts it, twice. Runs of schedules stay.
+    fn take_delayed(&self, count: impl Fn(&mut Counts) -> &mut u64, also: &AtomicUsize) -> Vec<Entry> {
         let mut book = self.timers.book.lock();
         let mut taken = Vec::new();
         for axis in [Axis::Ticks, Axis::Wall] {
@@ -571,6 +570,8 @@ impl Engine {
                         book.watch.expiring -= 1;
                     }
                     *count(&mut book.counts) += 1;
+                    // Before they are gone: a pool that ends then has them in its report.
+                    also.fetch_add(1, AcqRel);
                     self.timers.left(&mut book, 1);
                     taken.push(entry);
                 } else {
@@ -591,7 +592,7 @@ impl Engine {
             book.closing.is_stopped = true;
         }
         self.drop_repeating();
-        let entries = self.take_delayed(|counts| &mut counts.returned);
+        let entries = self.take_delayed(|counts| &mut counts.returned, &AtomicUsize::new(0));
         self.uncover(entries.len());
         entries
             .into_iter()

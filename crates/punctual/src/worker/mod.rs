@@ -312,7 +312,11 @@ impl Worker<'_> {
             mask: Bed::CALLED,
             expected: 0,
             interrupt: None,
-            deadline: [trim, leave, due].into_iter().flatten().min(),
+            // What is beyond the clock's horizon never comes, also when the clock stands there.
+            deadline: [trim, leave, due.filter(|due| *due != Tick::MAX)]
+                .into_iter()
+                .flatten()
+                .min(),
         };
         let waked = engine.clock.wait(&wait, Place::Parked(engine.identity()));
         let searching = if waked == Waked::Ready {
@@ -323,7 +327,7 @@ impl Worker<'_> {
         };
         if let Some(due) = due {
             engine.resign();
-            if due <= engine.clock.tick() {
+            if due != Tick::MAX && due <= engine.clock.tick() {
                 engine.fire();
             }
         }

@@ -143,9 +143,12 @@ fn end_at(place: Place, on_drop: OnDrop) {
         }
         Place::ThreadStop | Place::TerminatedHook => {
             pool.execute(move || _ = mine.fetch_add(1, SeqCst)).unwrap();
-            // They run when the pool ends, so it must have been told to.
+            // They run when the pool ends, so it must have been told to; and not before this thread has handed the owner
+            // over, for then the pool could end in its shutdown.
+            let held = hold(&pool);
             pool.shutdown();
             last.hand_over(pool);
+            drop(held);
         }
         Place::WakerOnWorker => {
             let in_drop = in_drop();
