@@ -299,9 +299,10 @@ fn schedule_pause_run_now() {
             runs == 2 || (runs == 3 && asked),
             "{runs} runs, one of them asked for: {asked}"
         );
-        assert_eq!((turns.drops(), schedule.stats().runs), (1, runs as u64));
         // A run that was replaced when it was due already is a task without a turn.
         assert!(assert_all_settled(&pool).finished >= runs as u64);
+        assert_eq!((turns.runs(), turns.drops()), (runs, 1));
+        assert_eq!(schedule.stats().runs, runs as u64);
     });
 }
 
@@ -355,8 +356,8 @@ fn schedule_overlapping_close() {
             "{} runs",
             turns.runs()
         );
-        assert_eq!(turns.drops(), 1);
         assert_all_settled(&pool);
+        assert_eq!(turns.drops(), 1);
     });
 }
 
@@ -370,7 +371,7 @@ fn schedule_cancels_itself() {
         let (give, take) = shuttle::sync::mpsc::channel::<crate::ScheduleHandle>();
         let mut own = None;
         let schedule = pool
-            .schedule(Schedule::with_delay(NOW), move |run| {
+            .schedule(Schedule::with_delay(NOW).times(3), move |run| {
                 body(run);
                 own = own.take().or_else(|| take.try_recv().ok());
                 if let Some(own) = &own {
@@ -378,13 +379,16 @@ fn schedule_cancels_itself() {
                 }
             })
             .unwrap();
-        give.send(schedule.clone()).unwrap();
+        let is_told = give.send(schedule.clone()).is_ok();
         drop(pool.drain());
         schedule.wait();
-        assert_eq!(turns.drops(), 1);
-        assert!(turns.runs() >= 1);
-        let stats = assert_all_settled(&pool);
-        assert_eq!(stats.finished, turns.runs() as u64);
+        let runs = turns.runs();
+        assert!(
+            runs == 3 || (is_told && runs >= 1),
+            "a run that is thrown away is not the last"
+        );
+        assert_eq!(assert_all_settled(&pool).finished, runs as u64);
+        assert_eq!((turns.runs(), turns.drops()), (runs, 1));
     });
 }
 
