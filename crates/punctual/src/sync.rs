@@ -147,10 +147,8 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 /// Atomics that no protocol depends on (process-wide counters, hints); the models need not search their orders, and
 /// statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
-    #[cfg(not(any(loom, shuttle, punctual_system_alloc)))]
-    pub(crate) use std::sync::atomic::AtomicBool;
     pub(crate) use std::sync::atomic::Ordering::Relaxed;
-    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 }
 
 /// A value on cache lines of its own: two, because processors fetch them in pairs.
