@@ -41,6 +41,8 @@ impl Engine {
         self.room.attend(|producers| {
             producers.close();
             producers.unpause();
+            // In the same section: whoever leaves because it is closed sees every delayed task that was accepted.
+            self.timers.refuse();
             self.run_state.raise(state);
         });
         self.timers.due.set_paused(false);
@@ -60,6 +62,7 @@ impl Engine {
         // one that should come back; and nobody is woken to take one meanwhile.
         self.room.attend(|producers| {
             producers.close();
+            self.timers.refuse();
             self.run_state.raise(State::Shutdown);
         });
         // First what is delayed: its time must not come meanwhile.

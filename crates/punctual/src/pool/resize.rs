@@ -270,7 +270,11 @@ impl Engine {
     /// seen at a glance.
     pub(super) fn has_one_to_stay(&self) -> bool {
         let core = self.size().core;
-        let workers = self.run_state.read().workers().saturating_sub(self.keepers());
+        let reading = self.run_state.read();
+        if reading.state() >= State::Shutdown {
+            return false;
+        }
+        let workers = reading.workers().saturating_sub(self.keepers());
         core > 0 && workers == core && !self.core_leaves.load(Relaxed) && self.idle.read().idle() > 0
     }
 

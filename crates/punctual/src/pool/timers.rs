@@ -192,6 +192,11 @@ impl Timers {
         }
     }
 
+    /// No more delayed tasks from here on, but for runs of schedules that go on.
+    pub(super) fn refuse(&self) {
+        self.book.lock().closing.is_closed = true;
+    }
+
     /// Tasks whose time has not come.
     pub(crate) fn pending(&self) -> usize {
         self.pending.load(Acquire)
@@ -485,8 +490,7 @@ impl Engine {
     /// No delayed task is accepted any more, and those there are are dropped if that is the policy.
     pub(super) fn close_timers(&self) {
         let (drops_delayed, drops_repeating) = {
-            let mut book = self.timers.book.lock();
-            book.closing.is_closed = true;
+            let book = self.timers.book.lock();
             let closing = &book.closing;
             (
                 closing.delayed == AtShutdown::Drop,
@@ -588,7 +592,6 @@ impl Engine {
         self.fire_all();
         {
             let mut book = self.timers.book.lock();
-            book.closing.is_closed = true;
             book.closing.is_stopped = true;
         }
         self.drop_repeating();
