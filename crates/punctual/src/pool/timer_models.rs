@@ -85,14 +85,17 @@ fn an_earlier_timer_calls_the_leader() {
     });
 }
 
-/// The leader, or the last searcher, takes a task that waits for a due one: another worker moves it and runs it.
+/// The leader is called for a queued task that waits for a due one, which comes then: it resigns, and before it goes to work
+/// it wakes the other worker to lead.
 #[test]
 fn leadership_is_passed_on() {
-    // Three threads and two timers: with two preemptions the search takes many minutes.
+    // Three threads: with two preemptions this search takes many minutes.
     model(1, || {
-        let pool = builder(2).build().unwrap();
-        let gate = Arc::new(Gate::default());
+        let pool = builder(2).prestart(true).build().unwrap();
         let far = pool.after(HOUR, || ()).unwrap();
+        // While this thread sleeps here the workers come to rest, one of them as the leader.
+        pool.submit(|| ()).unwrap().join().unwrap();
+        let gate = Arc::new(Gate::default());
         let inside = gate.clone();
         pool.execute(move || inside.pass()).unwrap();
         let near = pool.after(NOW, move || gate.open()).unwrap();
