@@ -96,12 +96,12 @@ where
 
     /// As [`Executor::after`].
     pub fn after(self, delay: Duration) -> Result<TaskHandle<T>, Rejected<F>> {
-        self.to.after_with(self.options, delay, self.f)
+        self.to.after_with(Some(self.options), delay, self.f)
     }
 
     /// As [`Executor::at`].
     pub fn at(self, when: SystemTime) -> Result<TaskHandle<T>, Rejected<F>> {
-        self.to.at_with(self.options, when, self.f)
+        self.to.at_with(Some(self.options), when, self.f)
     }
 
     /// As [`Executor::execute`]; what it returns is dropped.

@@ -37,8 +37,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let when = deadline_after(self.engine.clock.tick(), delay).unwrap_or(Tick::MAX);
-        self.keep_plainly((Axis::Ticks, when), Delay::until(when), f)
+        self.after_with(None, delay, f)
     }
 
     /// Runs `f` when the pool's wall clock shows `when`, never before; one that has passed means at once. It follows that
@@ -62,13 +61,12 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let when = on_the_wall(when);
-        self.keep_plainly((Axis::Wall, when), Appointment::at(when), f)
+        self.at_with(None, when, f)
     }
 
     pub(super) fn after_with<F, T>(
         &self,
-        options: Options,
+        options: Option<Options>,
         delay: Duration,
         f: F,
     ) -> Result<TaskHandle<T>, Rejected<F>>
@@ -82,7 +80,7 @@ impl Executor {
 
     pub(super) fn at_with<F, T>(
         &self,
-        options: Options,
+        options: Option<Options>,
         when: SystemTime,
         f: F,
     ) -> Result<TaskHandle<T>, Rejected<F>>
@@ -94,43 +92,10 @@ impl Executor {
         self.keep(options, (Axis::Wall, when), Appointment::at(when), f)
     }
 
-    /// A task without options, mostly.
-    fn keep_plainly<K: Timer, F, T>(
-        &self,
-        due: (Axis, Tick),
-        timer: K,
-        f: F,
-    ) -> Result<TaskHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        if self.engine.is_special() {
-            return self.keep(Options::default(), due, timer, f);
-        }
-        self.keep_prepared(None, due, timer, f)
-    }
-
+    /// Keeps a task until its time; mostly without options, and then without a look at any.
     fn keep<K: Timer, F, T>(
         &self,
-        options: Options,
-        due: (Axis, Tick),
-        timer: K,
-        f: F,
-    ) -> Result<TaskHandle<T>, Rejected<F>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        match self.prepare(options) {
-            Ok(options) => self.keep_prepared(Some(options), due, timer, f),
-            Err(reason) => Err(Rejected::new(f, reason)),
-        }
-    }
-
-    fn keep_prepared<K: Timer, F, T>(
-        &self,
-        options: Option<Options>,
+        mut options: Option<Options>,
         (axis, when): (Axis, Tick),
         timer: K,
         f: F,
@@ -139,6 +104,12 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if options.is_some() || self.engine.is_special() {
+            options = match self.prepare(options.unwrap_or_default()) {
+                Ok(options) => Some(options),
+                Err(reason) => return Err(Rejected::new(f, reason)),
+            };
+        }
         let engine = &self.engine;
         let entry = Entry::delayed(engine.origin(Class::TIMED), options, timer, f);
         let block = entry.pointer();

@@ -61,7 +61,15 @@ impl Engine {
         // SAFETY: the entry is a share.
         let due = unsafe { Header::due(entry.pointer()) };
         let (axis, when) = due.expect("a delayed task is due some time");
-        self.room.producers().cover();
+        let is_put_off = {
+            let mut producers = self.room.producers();
+            producers.cover();
+            !producers.has_reservations() && producers.gate.take_put_off()
+        };
+        if is_put_off {
+            // Idle workers stayed because of the reservation: their time runs again.
+            self.idle.wake_all();
+        }
         match self.admit_delayed(axis, when, entry) {
             Ok(()) => Ok(false),
             Err((entry, reason)) => {

@@ -26,26 +26,22 @@ impl Engine {
         // See `Worker::stop_searching`.
         atomic::fence(SeqCst);
         loop {
-            let bed = Arc::new(Bed::new());
-            let call = {
+            let bed = {
                 let mut book = self.timers.book.lock();
                 if book.leader.is_some() || !book.must_be_kept(self) || self.idle.read().idle() > 0 {
                     return;
                 }
-                match &book.watch.keeper {
-                    Some(bed) => Some(bed.clone()),
-                    None => {
-                        book.watch.keeper = Some(bed.clone());
-                        None
-                    }
+                if let Some(bed) = book.watch.keeper.clone() {
+                    drop(book);
+                    bed.call();
+                    return;
                 }
+                let bed = Arc::new(Bed::new());
+                book.watch.keeper = Some(bed.clone());
+                bed
             };
-            if let Some(bed) = call {
-                bed.call();
-                return;
-            }
             // A worker is better, if there may be another: it will lead, or come here itself.
-            if !self.staff_up(false) && self.idle.read().idle() == 0 && self.start_keeper() {
+            if !self.staff_up(false) && self.idle.read().idle() == 0 && self.start_keeper(&bed) {
                 return;
             }
             self.timers.book.lock().watch.keeper = None;
@@ -56,10 +52,7 @@ impl Engine {
         }
     }
 
-    fn start_keeper(self: &Arc<Self>) -> bool {
-        let Some(bed) = self.timers.book.lock().watch.keeper.clone() else {
-            return false;
-        };
+    fn start_keeper(self: &Arc<Self>, bed: &Arc<Bed>) -> bool {
         {
             let mut producers = self.room.producers();
             // Once the last worker of a closed pool has left it is over.
@@ -72,7 +65,7 @@ impl Engine {
         }
         self.timers.keepers.fetch_add(1, AcqRel);
         let number = self.next_worker_number();
-        let engine = self.clone();
+        let (engine, bed) = (self.clone(), bed.clone());
         let body = move || {
             engine.keep(&bed);
             engine.keeper_leaves(number);

@@ -17,8 +17,8 @@ use super::timers::{Book, Due, Timer};
 use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use crate::sync::{Arc, Guard, atomic};
 use crate::task::Class;
-use crate::task::block::Entry;
-use crate::time::{Now, Taken, Tick, on_the_wall};
+use crate::task::block::{Entry, Reference};
+use crate::time::{Axis, Clock, Taken, Tick};
 use crate::worker::idle::{Bed, Idle};
 
 /// At most this many tasks are moved at a time, so that an insertion never waits long.
@@ -199,6 +199,7 @@ impl Engine {
         loop {
             let more = self.move_piece(&mut book, &mut piece);
             drop(book);
+            piece.over.clear();
             self.idle.notify();
             for other in piece.others.drain(..) {
                 self.ring(other);
@@ -211,13 +212,10 @@ impl Engine {
     }
 
     fn move_piece(&self, book: &mut Guard<'_, Book>, piece: &mut Piece) -> bool {
-        let now = Now {
-            tick: self.clock.tick(),
-            wall: self.clock.now(),
-        };
-        let more = book.take_due(&now, &mut piece.due);
+        let now = self.clock.tick();
+        let more = book.take_due(now, &self.clock, &mut piece.due);
         for (index, due) in piece.due.drain(..).enumerate() {
-            let late = now.tick.saturating_sub(due.when);
+            let late = now.saturating_sub(due.when);
             match due.value.open() {
                 Due::Task(entry) => {
                     // Of a crowd a sample: those of one piece are late alike.
@@ -229,7 +227,7 @@ impl Engine {
                         book.runs -= 1;
                     }
                     entry.header().state.mark_due();
-                    self.became_due(book, &entry, due.when);
+                    self.became_due(book, &entry, due.when, &mut piece.over);
                     piece.tasks.push(entry);
                 }
                 other => {
@@ -243,7 +241,6 @@ impl Engine {
         // After they have been written: what is no longer pending can be taken.
         self.timers.left(book, moved);
         self.record_lateness(&mut piece.samples, moved);
-        self.mirror(book);
         let next = book.next_look(&self.clock).unwrap_or(Tick::MAX);
         self.timers.next.store(next, Release);
         if moved > 0 {
@@ -273,6 +270,8 @@ struct Piece {
     due: Vec<Taken<Timer>>,
     tasks: Vec<Entry>,
     others: Vec<Due>,
+    /// References that are needed no more. The last of a task's drops its result, which is user code: not under the lock.
+    over: Vec<Arc<Reference>>,
     samples: Vec<Tick>,
 }
 
@@ -282,21 +281,21 @@ impl Book {
     }
 
     /// Takes what is due by either clock, in order, the times given as ticks of the monotonic one.
-    fn take_due(&mut self, now: &Now, out: &mut Vec<Taken<Timer>>) -> bool {
+    fn take_due(&mut self, now: Tick, clock: &Clock, out: &mut Vec<Taken<Timer>>) -> bool {
         // What is beyond the horizon never comes, also when the clock stands there.
-        let mut more = self.ticks.take_due(now.tick.min(Tick::MAX - 1), PIECE, out);
+        let mut more = self.ticks.take_due(now.min(Tick::MAX - 1), PIECE, out);
         if self.calendar.len() == 0 {
             return more;
         }
         // Not past what is left of the first: their order would be lost.
         let last = out.last().map(|last| last.when).filter(|_| more);
-        let behind = last.map_or(0, |last| now.tick.saturating_sub(last));
-        let wall = on_the_wall(now.wall);
+        let behind = last.map_or(0, |last| now.saturating_sub(last));
+        let wall = clock.on(Axis::Wall);
         let first = out.len();
         let until = wall.saturating_sub(behind).min(Tick::MAX - 1);
         more |= self.calendar.take_due(until, PIECE, out);
         for due in &mut out[first..] {
-            due.when = now.tick.saturating_sub(wall.saturating_sub(due.when));
+            due.when = now.saturating_sub(wall.saturating_sub(due.when));
         }
         if first > 0 && out.len() > first {
             out.sort_by_key(|due| (due.when, due.sequence));

@@ -7,8 +7,8 @@
 //! what else waits for a time ([`watch`](super::watch)).
 //!
 //! **Who may touch what.** The stores, the key inside a delayed task's block and the bit that says "delayed" change under
-//! the book's lock only. Whoever takes a task out of a store (the leader, a canceller, a pool that stops) clears the bit
-//! there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
+//! the book's lock only. Whoever takes a task out of a store that may still be run (the leader, a pool that stops) clears
+//! the bit there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
 //! the canceller where the record lies.
 
 #![allow(unsafe_code)]
@@ -43,7 +43,7 @@ pub enum AtShutdown {
 }
 
 /// What goes by the wall clock is looked at this often, however far it is: that clock may have been put.
-pub(super) const LOOK_AT_THE_WALL: Duration = Duration::from_secs(30);
+const LOOK_AT_THE_WALL: Duration = Duration::from_secs(30);
 
 /// See the module's header.
 pub(crate) struct Timers {
@@ -203,8 +203,14 @@ impl Timers {
     }
 
     /// So many tasks have left the stores. Under the lock, so plain steps will do.
-    pub(super) fn left(&self, _book: &mut Book, tasks: usize) {
+    pub(super) fn left(&self, book: &Book, tasks: usize) {
         self.pending.store(self.pending() - tasks, Release);
+        self.mirror(book);
+    }
+
+    /// For those who look without the lock.
+    pub(super) fn mirror(&self, book: &Book) {
+        self.expiries.store(book.watch.may_expire(), Release);
     }
 
     /// Whether a limit is waited for, as far as can be seen without a lock.
@@ -382,7 +388,7 @@ impl Engine {
         let may_expire = patience_of(unsafe { pointer.as_ref() }).is_some();
         if may_expire {
             book.watch.expiring += 1;
-            self.mirror(&book);
+            self.timers.mirror(&book);
         }
         let when = book.store(axis).take_opening().unwrap_or(when);
         let look = match axis {
@@ -576,7 +582,7 @@ impl Engine {
                     *count(&mut book.counts) += 1;
                     // Before they are gone: a pool that ends then has them in its report.
                     also.fetch_add(1, AcqRel);
-                    self.timers.left(&mut book, 1);
+                    self.timers.left(&book, 1);
                     taken.push(entry);
                 } else {
                     let key = book.store(axis).insert(when, timer);

@@ -33,7 +33,7 @@ pub(super) fn patience_of(task: &Header) -> Option<Duration> {
 /// Under the timers' lock.
 #[derive(Default)]
 pub(super) struct Watch {
-    pub(super) expiries: usize,
+    expiries: usize,
     /// Delayed tasks that may expire once they are due.
     pub(super) expiring: usize,
     look: Option<(Tick, Key)>,
@@ -47,6 +47,11 @@ impl Watch {
     /// Whether anything here must not wait until a worker is free.
     fn is_awaited(&self) -> bool {
         self.expiries > 0 || self.expiring > 0 || self.look.is_some()
+    }
+
+    /// Tasks that may expire, now or once they are due.
+    pub(super) fn may_expire(&self) -> usize {
+        self.expiries + self.expiring
     }
 
     /// Something that is no task has left the store.
@@ -118,16 +123,10 @@ impl Engine {
         };
         let mut book = self.timers.book.lock();
         if book.expire_at(when, task) {
-            self.mirror(&book);
+            self.timers.mirror(&book);
             self.look_no_later_than(when, book);
             self.keep_the_clock();
         }
-    }
-
-    /// For those who look without the lock.
-    pub(super) fn mirror(&self, book: &Book) {
-        let expiries = book.watch.expiries + book.watch.expiring;
-        self.timers.expiries.store(expiries, Release);
     }
 
     /// A task that could have expired is taken, or out.
@@ -140,7 +139,7 @@ impl Engine {
             match std::mem::replace(&mut side.more.lock().expiry, Expiry::Over) {
                 Expiry::Waiting(key) => {
                     book.watch.expiries -= 1;
-                    self.mirror(&book);
+                    self.timers.mirror(&book);
                     book.ticks.remove(key)
                 }
                 Expiry::NotYet | Expiry::Over => None,
@@ -168,7 +167,13 @@ impl Engine {
     }
 
     /// A delayed task goes to the due room.
-    pub(super) fn became_due(&self, book: &mut Book, entry: &Entry, was_due: Tick) {
+    pub(super) fn became_due(
+        &self,
+        book: &mut Book,
+        entry: &Entry,
+        was_due: Tick,
+        over: &mut Vec<Arc<Reference>>,
+    ) {
         if let Some(patience) = patience_of(entry.header()) {
             book.watch.expiring -= 1;
             // SAFETY: the entry is a share.
@@ -180,7 +185,7 @@ impl Engine {
         if let Some((limit, _)) = &self.config.on_late {
             let is_over = |(_, task): &(Tick, Arc<Reference>)| task.header().state.load().is_claimed();
             while book.watch.late.front().is_some_and(is_over) {
-                book.watch.late.pop_front();
+                over.extend(book.watch.late.pop_front().map(|(_, task)| task));
             }
             // SAFETY: the entry is a share.
             let task = unsafe { Reference::of(entry.pointer()) };
