@@ -11,7 +11,7 @@
 //! joined long after their tasks ran), one is roused through [`Janitor`] to see it, once per excess. A thread keeps at most 128 blocks of a size to itself and gives them back
 //! when it ends.
 //!
-//! Three sizes; anything larger goes to the system's allocator. Under loom, shuttle and `--cfg punctual_system_alloc`
+//! Four sizes; anything larger goes to the system's allocator. Under loom, shuttle and `--cfg punctual_system_alloc`
 //! everything does, so that their leak checks and the sanitizers see each block.
 
 #![allow(unsafe_code)]
@@ -125,86 +125,86 @@ mod imp {
         next: *mut Free,
     }
 
-    /// One size's list of one thread: blocks that were used before, and a run of fresh ones not yet touched.
+    /// One size's list of one thread: blocks that were used before, newest first, and a run of others in a row.
     struct List {
         head: *mut Free,
         length: usize,
-        run: *mut u8,
-        run_length: usize,
+        run: Run,
     }
+
+    /// Up to sixty-four neighbours in an arena: those whose bit is set.
+    #[derive(Clone, Copy)]
+    struct Run {
+        first: *mut u8,
+        bits: u64,
+    }
+
+    const NO_RUN: Run = Run {
+        first: null_mut(),
+        bits: 0,
+    };
 
     struct Lists(UnsafeCell<[List; SIZES.len()]>);
 
     crate::sync::local! {
         static LISTS: Lists = Lists(UnsafeCell::new(
-            [const { List { head: null_mut(), length: 0, run: null_mut(), run_length: 0 } }; SIZES.len()],
+            [const { List { head: null_mut(), length: 0, run: NO_RUN } }; SIZES.len()],
         ));
     }
 
     impl Drop for Lists {
         fn drop(&mut self) {
             for (class, list) in self.0.get_mut().iter_mut().enumerate() {
-                // What is left of a run becomes links like the rest: then the stock has one kind of thing.
-                for index in 0..list.run_length {
-                    // SAFETY: the run's blocks are this thread's, carved in a row and never given out.
-                    unsafe {
-                        let block = list.run.add(index * SIZES[class]).cast::<Free>();
-                        block.write(Free { next: list.head });
-                        list.head = block;
-                    }
-                }
-                let length = list.length + list.run_length;
-                if length > 0 {
-                    give(
-                        class,
-                        Chain {
-                            head: list.head,
-                            length,
-                        },
-                    );
-                }
+                let chain = Chain {
+                    head: std::mem::replace(&mut list.head, null_mut()),
+                    length: std::mem::take(&mut list.length),
+                };
+                give(class, chain, std::mem::replace(&mut list.run, NO_RUN));
             }
         }
     }
 
-    /// Blocks linked to each other, on their way between a thread and the stock.
+    /// Blocks linked to each other, on their way from a thread to the stock.
     struct Chain {
         head: *mut Free,
         length: usize,
     }
 
-    /// One size's blocks that no thread holds, and the arenas they were carved from.
+    const NO_CHAIN: Chain = Chain {
+        head: null_mut(),
+        length: 0,
+    };
+
+    /// One size's blocks that no thread holds. They lie in their arenas as bits, so what was freed in any order is given
+    /// out again in the order of its addresses, which the processor's prefetch likes: after a million timers were
+    /// cancelled at random, the next million is as fast to make as the first.
     struct Stock {
-        chains: Vec<Chain>,
+        /// Those with a free block, the last one to get one last.
+        roomy: Vec<NonNull<Arena>>,
         free: usize,
-        /// The arena that fresh blocks are carved from.
-        arena: *mut Arena,
         class: usize,
     }
 
-    // SAFETY: chains and arenas are owned by the stock while they are in it, whichever thread put them there.
+    // SAFETY: arenas are owned by the stock, and touched under its lock.
     unsafe impl Send for Stock {}
 
-    /// The first line of an arena.
+    /// Words of bits that the most blocks need.
+    const WORDS: usize = ARENA / SIZES[0] / 64;
+
+    /// The beginning of an arena.
     struct Arena {
-        carved: usize,
-        /// How many of its blocks a trim has met in the stock, and what it decided.
-        met: usize,
-        verdict: Verdict,
+        /// Set: the block lies in the stock.
+        free: [u64; WORDS],
+        count: usize,
     }
 
-    #[derive(PartialEq)]
-    enum Verdict {
-        Open,
-        Kept,
-        Gone,
-    }
+    /// Where the blocks begin.
+    const FRONT: usize = size_of::<Arena>().next_multiple_of(LINE);
 
     const fn empty(class: usize) -> Lock<Stock> {
         Lock::new(Stock {
-            chains: Vec::new(),
+            roomy: Vec::new(),
             free: 0,
-            arena: null_mut(),
             class,
         })
     }
@@ -222,9 +222,6 @@ mod imp {
 
     static JANITORS: Lock<Vec<Weak<dyn Janitor>>> = Lock::new(Vec::new());
 
-    /// One trimmer at a time: the walk's counts lie in the arenas.
-    static TRIMMING: Lock<()> = Lock::new(());
-
     /// Free blocks the stock keeps through a trim: a quarter of a megabyte starts the next burst warm.
     const fn floor(class: usize) -> usize {
         256 * 1024 / SIZES[class]
@@ -235,9 +232,9 @@ mod imp {
         Err(_) => panic!("an arena's size is its alignment and a power of two"),
     };
 
-    /// How many blocks of this size an arena holds; its first line is the [`Arena`].
+    /// How many blocks of this size an arena holds.
     const fn per_arena(class: usize) -> usize {
-        (ARENA - LINE) / SIZES[class]
+        (ARENA - FRONT) / SIZES[class]
     }
 
     #[inline]
@@ -255,19 +252,30 @@ mod imp {
                     list.length -= 1;
                     return head.cast();
                 }
-                if let Some(run) = NonNull::new(list.run).filter(|_| list.run_length > 0) {
-                    // SAFETY: the run has at least one block left; one past its last is never read.
-                    list.run = unsafe { list.run.add(SIZES[class]) };
-                    list.run_length -= 1;
-                    prefetch(list.run);
-                    return run;
+                if let Some(block) = list.run.take(class) {
+                    return block;
                 }
                 refill(class, list);
             }
         });
         // A thread whose locals are gone already (a task submitted from a destructor): one block from the system
-        // would not come back through `release`, so take a batch's head from the stock the long way.
+        // would not come back through `release`, so take one from the stock the long way.
         mine.unwrap_or_else(|_| single(class))
+    }
+
+    impl Run {
+        #[inline]
+        fn take(&mut self, class: usize) -> Option<NonNull<u8>> {
+            if self.bits == 0 {
+                return None;
+            }
+            let index = self.bits.trailing_zeros() as usize;
+            self.bits &= self.bits - 1;
+            // SAFETY: a set bit stands for a block of the run, which is inside its arena.
+            let block = unsafe { self.first.add(index * SIZES[class]) };
+            prefetch(block.wrapping_add(SIZES[class]));
+            NonNull::new(block)
+        }
     }
 
     #[inline]
@@ -288,44 +296,26 @@ mod imp {
         if kept.is_err() {
             // SAFETY: the block is free and a chain of one.
             unsafe { block.write(Free { next: null_mut() }) };
-            give(
-                class,
-                Chain {
-                    head: block.as_ptr(),
-                    length: 1,
-                },
-            );
+            let chain = Chain {
+                head: block.as_ptr(),
+                length: 1,
+            };
+            give(class, chain, NO_RUN);
         }
     }
 
     #[cold]
     fn refill(class: usize, list: &mut List) {
         TURNOVER.fetch_add(1, Relaxed);
-        let mut stock = STOCK[class].lock();
-        if let Some(chain) = stock.take() {
-            list.head = chain.head;
-            list.length = chain.length;
-        } else {
-            (list.run, list.run_length) = stock.carve(BATCH);
-        }
+        list.run = STOCK[class].lock().take();
     }
 
     #[cold]
     fn single(class: usize) -> NonNull<u8> {
-        let mut stock = STOCK[class].lock();
-        let Some(chain) = stock.take() else {
-            return NonNull::new(stock.carve(1).0).expect("a carved block has an address");
-        };
-        let head = NonNull::new(chain.head).expect("a chain has a head");
-        // SAFETY: the head of a chain taken out of the stock is a free block of the caller's.
-        let next = unsafe { head.as_ref() }.next;
-        if chain.length > 1 {
-            stock.put(Chain {
-                head: next,
-                length: chain.length - 1,
-            });
-        }
-        head.cast()
+        let mut run = STOCK[class].lock().take();
+        let block = run.take(class).expect("the stock gives at least one");
+        give(class, NO_CHAIN, run);
+        block
     }
 
     /// Cuts the older half off a full list: the newest blocks are the likeliest to be warm in this core's cache.
@@ -339,14 +329,30 @@ mod imp {
         // SAFETY: as above; `last` is the last link that stays.
         let head = unsafe { std::mem::replace(&mut (*last).next, null_mut()) };
         list.length -= BATCH;
-        give(class, Chain { head, length: BATCH });
+        give(class, Chain { head, length: BATCH }, NO_RUN);
     }
 
     /// Puts blocks into the stock; if that makes an excess that nobody has in view, somebody is roused to see it.
-    fn give(class: usize, chain: Chain) {
+    fn give(class: usize, chain: Chain, run: Run) {
+        if chain.length == 0 && run.bits == 0 {
+            return;
+        }
         let excess = {
             let mut stock = STOCK[class].lock();
-            stock.put(chain);
+            let mut block = chain.head;
+            for _ in 0..chain.length {
+                // SAFETY: a chain has `length` links, each a free block of this size; read before it is given.
+                unsafe {
+                    let next = (*block).next;
+                    stock.put(block.cast(), 1);
+                    block = next;
+                }
+            }
+            if run.bits != 0 {
+                // SAFETY: a run came from the stock.
+                unsafe { stock.put(run.first, run.bits) };
+            }
+            stock.publish();
             stock.free > floor(class)
         };
         if excess && !IN_VIEW.load(Relaxed) && !IN_VIEW.swap(true, Relaxed) {
@@ -373,138 +379,114 @@ mod imp {
     }
 
     impl Stock {
-        fn put(&mut self, chain: Chain) {
-            self.free += chain.length;
-            self.chains.push(chain);
-            self.publish();
+        /// Puts the block at `first` back, and with further bits its neighbours.
+        ///
+        /// # Safety
+        /// They are free blocks of this stock's size that nobody else has; of a run, `first` begins a word.
+        unsafe fn put(&mut self, first: *mut u8, bits: u64) {
+            let arena = first.map_addr(|address| address & !(ARENA - 1)).cast::<Arena>();
+            let index = index_of(self.class, first.addr() - arena.addr() - FRONT);
+            let bits = bits << (index % 64);
+            // SAFETY: arenas are aligned to their size, and begin with their bits; the lock is held.
+            let state = unsafe { &mut *arena };
+            debug_assert_eq!(state.free[index / 64] & bits, 0, "a block was given back twice");
+            if state.count == 0 {
+                self.roomy.extend(NonNull::new(arena));
+            }
+            state.free[index / 64] |= bits;
+            let count = bits.count_ones() as usize;
+            state.count += count;
+            self.free += count;
         }
 
-        fn take(&mut self) -> Option<Chain> {
-            let chain = self.chains.pop()?;
-            self.free -= chain.length;
+        /// A word's blocks, from an arena in use if there is one with room.
+        fn take(&mut self) -> Run {
+            let arena = match self.roomy.last() {
+                Some(arena) => *arena,
+                None => self.open(),
+            };
+            // SAFETY: an arena of this stock; the lock is held.
+            let state = unsafe { &mut *arena.as_ptr() };
+            let word = state.free.iter().position(|word| *word != 0);
+            let word = word.expect("an arena with room has a free block");
+            let bits = std::mem::take(&mut state.free[word]);
+            let count = bits.count_ones() as usize;
+            state.count -= count;
+            self.free -= count;
+            if state.count == 0 {
+                self.roomy.pop();
+            }
             self.publish();
-            Some(chain)
+            // SAFETY: the word's first block lies inside the arena.
+            let first = unsafe {
+                arena
+                    .as_ptr()
+                    .cast::<u8>()
+                    .add(FRONT + word * 64 * SIZES[self.class])
+            };
+            Run { first, bits }
+        }
+
+        /// A fresh arena. Its blocks are not touched before they are used.
+        #[cold]
+        fn open(&mut self) -> NonNull<Arena> {
+            let arena = system(ARENA_LAYOUT).cast::<Arena>();
+            let count = per_arena(self.class);
+            let mut free = [0; WORDS];
+            for (index, word) in free.iter_mut().enumerate() {
+                let left = count.saturating_sub(index * 64);
+                *word = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+            }
+            // SAFETY: fresh memory, large and aligned enough.
+            unsafe { arena.write(Arena { free, count }) };
+            self.roomy.push(arena);
+            self.free += count;
+            arena
         }
 
         fn publish(&self) {
             EXCESS[self.class].store(self.free.saturating_sub(floor(self.class)), Relaxed);
         }
+    }
 
-        /// Up to `count` fresh blocks in a row.
-        fn carve(&mut self, count: usize) -> (*mut u8, usize) {
-            let class = self.class;
-            // SAFETY: `arena` is null or an arena of this stock, whose first line is initialised.
-            let full = self.arena.is_null() || unsafe { (*self.arena).carved } == per_arena(class);
-            if full {
-                let arena = system(ARENA_LAYOUT).cast::<Arena>();
-                // SAFETY: fresh memory, large and aligned enough.
-                unsafe {
-                    arena.write(Arena {
-                        carved: 0,
-                        met: 0,
-                        verdict: Verdict::Open,
-                    })
-                };
-                self.arena = arena.as_ptr();
-            }
-            // SAFETY: the arena has `per_arena - carved > 0` blocks left; the row stays inside it.
-            unsafe {
-                let count = count.min(per_arena(class) - (*self.arena).carved);
-                let first = self
-                    .arena
-                    .cast::<u8>()
-                    .add(LINE + (*self.arena).carved * SIZES[class]);
-                (*self.arena).carved += count;
-                (first, count)
-            }
+    /// The number of the block that begins so many bytes after the first. Each size is a constant here: no division.
+    fn index_of(class: usize, bytes: usize) -> usize {
+        match class {
+            0 => bytes / SIZES[0],
+            1 => bytes / SIZES[1],
+            2 => bytes / SIZES[2],
+            _ => bytes / SIZES[3],
         }
     }
 
-    /// Frees the arenas that lie in the stock as a whole, beyond what the floor keeps. The blocks are taken out of
-    /// the stock for the time of the walk: whoever is in need meanwhile carves fresh ones and waits for nobody.
+    /// Frees the arenas that lie in the stock as a whole, beyond what the floor keeps.
     fn trim_class(class: usize) {
-        let (chains, current) = {
+        let mut gone = Vec::new();
+        {
             let mut stock = STOCK[class].lock();
-            if stock.free <= floor(class) {
-                return;
-            }
-            stock.free = 0;
-            (std::mem::take(&mut stock.chains), stock.arena)
-        };
-        for_each_block(&chains, |block| {
-            // SAFETY: a block of the stock lies in a live arena, whose counts only the trimmer touches.
-            unsafe { (*arena_of(block)).met += 1 };
-        });
-        let mut kept = 0;
-        let mut rest: Vec<Chain> = Vec::new();
-        let mut gone: Vec<*mut Arena> = Vec::new();
-        for_each_block(&chains, |block| {
-            let arena = arena_of(block);
-            // SAFETY: as above. `carved` is read only of arenas that are not being carved from: the one that was
-            // current is left out, and one that became current since then has no block in these chains. A gone
-            // arena is freed after the walk, and all its blocks are here, so nobody uses them.
-            unsafe {
-                if (*arena).verdict == Verdict::Open {
-                    let whole = arena != current && (*arena).met == (*arena).carved;
-                    if whole && kept + (*arena).carved > floor(class) {
-                        (*arena).verdict = Verdict::Gone;
-                        gone.push(arena);
-                    } else {
-                        (*arena).verdict = Verdict::Kept;
-                        kept += (*arena).met;
+            let mut left = stock.free;
+            stock.roomy.retain(|arena| {
+                // SAFETY: an arena of this stock; the lock is held.
+                let is_whole = unsafe { arena.as_ref() }.count == per_arena(class);
+                let rest = left
+                    .checked_sub(per_arena(class))
+                    .filter(|rest| *rest >= floor(class));
+                match rest {
+                    Some(rest) if is_whole => {
+                        left = rest;
+                        gone.push(*arena);
+                        false
                     }
+                    _ => true,
                 }
-                if (*arena).verdict == Verdict::Gone {
-                    return;
-                }
-                match rest.last_mut() {
-                    Some(chain) if chain.length < BATCH => {
-                        block.write(Free { next: chain.head });
-                        chain.head = block;
-                        chain.length += 1;
-                    }
-                    _ => {
-                        block.write(Free { next: null_mut() });
-                        rest.push(Chain {
-                            head: block,
-                            length: 1,
-                        });
-                    }
-                }
-            }
-        });
-        for_each_block(&rest, |block| {
-            // SAFETY: kept blocks lie in live arenas; the verdict is for this walk only.
-            unsafe {
-                (*arena_of(block)).met = 0;
-                (*arena_of(block)).verdict = Verdict::Open;
-            }
-        });
-        for arena in gone {
-            // SAFETY: every block of it was in the stock and has been left out of `rest`.
-            unsafe { dealloc(arena.cast(), ARENA_LAYOUT) };
+            });
+            stock.free = left;
+            // What is left lies scattered over arenas in use: trying again before something moves would find the same.
+            EXCESS[class].store(0, Relaxed);
         }
-        let mut stock = STOCK[class].lock();
-        stock.free += rest.iter().map(|chain| chain.length).sum::<usize>();
-        stock.chains.append(&mut rest);
-        // What is left lies scattered over arenas in use: trying again before something moves would find the same.
-        EXCESS[class].store(0, Relaxed);
-    }
-
-    fn arena_of(block: *mut Free) -> *mut Arena {
-        block.map_addr(|address| address & !(ARENA - 1)).cast()
-    }
-
-    /// Calls `f` with each block; `f` may overwrite the link of the block it is given.
-    fn for_each_block(chains: &[Chain], mut f: impl FnMut(*mut Free)) {
-        for chain in chains {
-            let mut block = chain.head;
-            for _ in 0..chain.length {
-                // SAFETY: a chain has `length` links; read before `f` may change it.
-                let next = unsafe { (*block).next };
-                f(block);
-                block = next;
-            }
+        for arena in gone {
+            // SAFETY: every block of it was in the stock, which has forgotten it.
+            unsafe { dealloc(arena.as_ptr().cast(), ARENA_LAYOUT) };
         }
     }
 
@@ -527,7 +509,6 @@ mod imp {
     /// Gives what a burst left behind back to the system's allocator.
     pub(crate) fn trim() {
         look_away();
-        let Some(_alone) = TRIMMING.try_lock() else { return };
         (0..SIZES.len()).for_each(trim_class);
     }
 
@@ -535,7 +516,6 @@ mod imp {
     /// it would be held for ever.
     #[cfg(unix)]
     pub(crate) fn hold_for_fork() {
-        TRIMMING.hold();
         JANITORS.hold();
         STOCK.iter().for_each(Lock::hold);
     }
@@ -545,7 +525,6 @@ mod imp {
     pub(crate) fn let_go_after_fork() {
         STOCK.iter().for_each(Lock::let_go);
         JANITORS.let_go();
-        TRIMMING.let_go();
     }
 
     /// Asks for a line that is about to be written.
