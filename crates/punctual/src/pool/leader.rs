@@ -214,6 +214,8 @@ impl Engine {
     fn move_piece(&self, book: &mut Guard<'_, Book>, piece: &mut Piece) -> bool {
         let now = self.clock.tick();
         let more = book.take_due(now, &self.clock, &mut piece.due);
+        // Before anything else is made of them: a late task may set the next look.
+        book.watch.left(&piece.due);
         for (index, due) in piece.due.drain(..).enumerate() {
             let late = now.saturating_sub(due.when);
             match due.value.open() {
@@ -231,7 +233,9 @@ impl Engine {
                     piece.tasks.push(entry);
                 }
                 other => {
-                    book.watch.left(&other);
+                    if let Due::Expiry(task) = &other {
+                        book.watch.expired(task.header());
+                    }
                     piece.others.push(other);
                 }
             }

@@ -3,44 +3,40 @@
 //! In: a task and a time, by either clock. Out: at that time, never before, the task in the *due* room, which workers look
 //! at before the backlog; or the task taken out, by a canceller or by a pool that ends. Due tasks need no permit and
 //! cannot be refused. Two stores, one per clock: what waits for an instant on the wall is ordered by the wall, so a clock
-//! that is put forward or back needs no rearrangement, only a look. Not here: who looks ([`leader`](super::leader)), and
-//! what else waits for a time ([`watch`](super::watch)).
+//! that is put forward or back needs no rearrangement, only a look. [`timer`] is what lies in them, [`ending`] what a
+//! closing pool does. Not here: who looks ([`leader`](super::leader)), and what else waits for a time
+//! ([`watch`](super::watch)).
 //!
-//! **Who may touch what.** The stores, the key inside a delayed task's block and the bit that says "delayed" change under
-//! the book's lock only. Whoever takes a task out of a store that may still be run (the leader, a pool that stops) clears
+//! **Who may touch what.** The stores, what they note inside a delayed task's block and the bit that says "delayed" change
+//! under the book's lock only. Whoever takes a task out of a store that may still be run (the leader, a pool that stops) clears
 //! the bit there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
 //! the canceller where the record lies.
 
 #![allow(unsafe_code)]
 
+mod ending;
+mod timer;
+
 use super::engine::{Attention, Engine};
 use super::leader::Leader;
 use super::watch::{Watch, patience_of};
 use crate::Reason;
-use crate::handle::{TaskHandle, Unrun};
+use crate::handle::TaskHandle;
 use crate::queue::{Capacity, Room, Tally};
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock};
-use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Reference};
-use crate::task::home::{Home, Removal};
+use crate::task::Class;
+use crate::task::block::{self, Appointment, Delay, Entry, Header, Options};
+use crate::task::home::Removal;
 use crate::task::record::Slot;
-use crate::task::state::{Claim, End};
-use crate::task::{Class, Outcome, TaskInfo};
-use crate::time::{self, Axis, Clock, Key, Store, Tick};
+use crate::time::{self, Axis, Clock, Store, Tick};
+use ending::Closing;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// What happens to delayed or repeating work when its pool is shut down.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AtShutdown {
-    /// It is cancelled, and counted in the report. The default.
-    #[default]
-    Drop,
-    /// The pool stays until it has run: a delayed task once, a schedule until it ends or is cancelled.
-    Run,
-}
+pub use ending::AtShutdown;
+pub(super) use timer::{Due, Timer};
 
 /// What goes by the wall clock is looked at this often, however far it is: that clock may have been put.
 const LOOK_AT_THE_WALL: Duration = Duration::from_secs(30);
@@ -69,18 +65,10 @@ pub(super) struct Book {
     pub(super) counts: Counts,
     /// Runs of schedules among what waits.
     pub(super) runs: usize,
-    pub(super) closing: Closing,
+    closing: Closing,
     /// Who sleeps until the next look.
     pub(super) leader: Option<Leader>,
     pub(super) watch: Watch,
-}
-
-/// How far the end has come, and what it does.
-pub(super) struct Closing {
-    is_closed: bool,
-    is_stopped: bool,
-    delayed: AtShutdown,
-    repeating: AtShutdown,
 }
 
 /// What became of delayed tasks; those that came due are the due room's.
@@ -98,74 +86,6 @@ pub(super) struct Reading {
     pub(super) pending: usize,
 }
 
-/// What lies in a store, in one word: its kind is in the lowest bits of the address.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Timer(NonNull<Header>);
-
-// SAFETY: a share of a block, or a reference to one, may be moved to another thread: see `Entry` and `Reference`.
-unsafe impl Send for Timer {}
-
-/// A timer that has left its store, once.
-pub(super) enum Due {
-    Task(Entry),
-    Expiry(Arc<Reference>),
-    Look,
-}
-
-const KIND: usize = 3;
-const EXPIRY: usize = 1;
-const LOOK: usize = 2;
-
-impl Timer {
-    /// A delayed task: its share of the block.
-    fn task(entry: Entry) -> Self {
-        Timer(entry.into_raw())
-    }
-
-    /// The end of a queued task's patience.
-    pub(super) fn expiry(task: Arc<Reference>) -> Self {
-        let pointer = NonNull::new(Arc::into_raw(task).cast_mut()).expect("an Arc is somewhere");
-        Timer(pointer.cast().map_addr(|address| address | EXPIRY))
-    }
-
-    /// A moment at which running and late tasks are looked at.
-    pub(super) fn look() -> Self {
-        Timer(NonNull::<Header>::dangling().map_addr(|address| address | LOOK))
-    }
-
-    /// What it is; the caller has taken it out of its store.
-    pub(super) fn open(self) -> Due {
-        let pointer = self.0.as_ptr().map_addr(|address| address & !KIND);
-        match self.0.addr().get() & KIND {
-            0 => {
-                // SAFETY: put into the store by `task`, and each value leaves the store once.
-                Due::Task(unsafe { Entry::from_raw(self.0) })
-            }
-            EXPIRY => {
-                // SAFETY: put into the store by `expiry`, and each value leaves the store once.
-                Due::Expiry(unsafe { Arc::from_raw(pointer.cast::<Reference>().cast_const()) })
-            }
-            _ => Due::Look,
-        }
-    }
-
-    /// The task that an expiry is about.
-    pub(super) fn expiring(&self) -> Option<&Header> {
-        let pointer = self.0.as_ptr().map_addr(|address| address & !KIND);
-        // SAFETY: made by `expiry`, and still in the store, which holds the reference.
-        (self.0.addr().get() & KIND == EXPIRY).then(|| unsafe { (*pointer.cast::<Reference>()).header() })
-    }
-
-    /// A delayed task that stays where it is.
-    fn header(&self) -> Option<&Header> {
-        if self.0.addr().get() & KIND != 0 {
-            return None;
-        }
-        // SAFETY: made by `task`, so the address is a header's; the store holds the share.
-        Some(unsafe { self.0.as_ref() })
-    }
-}
-
 impl Timers {
     pub(super) fn new(clock: &Clock, delayed: AtShutdown, repeating: AtShutdown) -> Self {
         Timers {
@@ -174,12 +94,7 @@ impl Timers {
                 calendar: Store::new(clock.on(Axis::Wall)),
                 counts: Counts::default(),
                 runs: 0,
-                closing: Closing {
-                    is_closed: false,
-                    is_stopped: false,
-                    delayed,
-                    repeating,
-                },
+                closing: Closing::new(delayed, repeating),
                 leader: None,
                 watch: Watch::default(),
             }),
@@ -276,10 +191,18 @@ impl Book {
         }
     }
 
-    /// Whether a task of this class may still be given a time.
-    fn is_open_for(&self, class: Class) -> bool {
-        let goes_on = class == Class::REPEATED && self.closing.repeating == AtShutdown::Run;
-        !self.closing.is_closed || (goes_on && !self.closing.is_stopped)
+    /// Puts a task into its store. Equal times are taken in the order of submission, whatever clock they go by: the two
+    /// stores count together.
+    fn insert(&mut self, axis: Axis, entry: Entry) {
+        let timer = Timer::task(entry);
+        match axis {
+            Axis::Ticks => self.ticks.insert(timer),
+            Axis::Wall => {
+                self.calendar.count_from(self.ticks.count());
+                self.calendar.insert(timer);
+                self.ticks.count_from(self.calendar.count());
+            }
+        }
     }
 
     /// When the stores want to be looked at, on the monotonic clock.
@@ -291,14 +214,11 @@ impl Book {
 
     /// Takes a task out that will not come due.
     fn forget(&mut self, header: NonNull<Header>, timers: &Timers) -> Entry {
-        // SAFETY: delayed, and the lock is held.
-        let (axis, key) = unsafe { Header::timer(header) };
-        let timer = self
-            .store(axis)
-            .remove(key)
-            .expect("a delayed task is in the store");
+        let timer = Timer::of_task(header);
         // SAFETY: the share is the store's.
         let header = unsafe { header.as_ref() };
+        let axis = header.axis().expect("a delayed task goes by a clock");
+        self.store(axis).remove(timer);
         // The bit stays: whoever won the claim is here, and nobody else asks for it.
         if patience_of(header).is_some() {
             self.watch.expiring -= 1;
@@ -306,7 +226,7 @@ impl Book {
         timers.left(self, 1);
         match timer.open() {
             Due::Task(entry) => entry,
-            Due::Expiry(_) | Due::Look => unreachable!("the key of a task leads to that task"),
+            Due::Expiry(_) | Due::Look => unreachable!("the timer of a task is that task"),
         }
     }
 }
@@ -363,21 +283,10 @@ impl Engine {
     pub(super) fn keep_until(&self, axis: Axis, when: Tick, entry: Entry) -> Result<(), Entry> {
         let (pointer, class) = (entry.pointer(), entry.header().class);
         let mut book = self.timers.book.lock();
-        if !book.is_open_for(class) {
+        if !book.closing.is_open_for(class) {
             return Err(entry);
         }
-        if axis == Axis::Wall {
-            // Equal times are taken in the order of submission, whatever clock they go by.
-            let count = book.ticks.count();
-            book.calendar.count_from(count);
-        }
-        let key = book.store(axis).insert(when, Timer::task(entry));
-        if axis == Axis::Wall {
-            let count = book.calendar.count();
-            book.ticks.count_from(count);
-        }
-        // SAFETY: nobody runs or drops the closure before it left the store, which needs the lock.
-        unsafe { Header::set_timer(pointer, key) };
+        book.insert(axis, entry);
         if class == Class::TIMED {
             book.counts.accepted += 1;
         } else {
@@ -492,141 +401,13 @@ impl Engine {
     pub(crate) fn has_work(&self) -> bool {
         !self.room.looks_empty() || !self.timers.due.looks_empty()
     }
-
-    /// No delayed task is accepted any more, and those there are are dropped if that is the policy.
-    pub(super) fn close_timers(&self) {
-        let (drops_delayed, drops_repeating) = {
-            let book = self.timers.book.lock();
-            let closing = &book.closing;
-            (
-                closing.delayed == AtShutdown::Drop,
-                closing.repeating == AtShutdown::Drop,
-            )
-        };
-        if drops_repeating {
-            self.drop_repeating();
-        }
-        if drops_delayed {
-            self.drop_delayed();
-        }
-    }
-
-    pub(super) fn set_delayed_at_shutdown(&self, policy: AtShutdown) {
-        if self.is_forked() {
-            return;
-        }
-        let is_closed = {
-            let mut book = self.timers.book.lock();
-            book.closing.delayed = policy;
-            book.closing.is_closed
-        };
-        if is_closed && policy == AtShutdown::Drop {
-            self.drop_delayed();
-        }
-    }
-
-    pub(super) fn set_repeating_at_shutdown(&self, policy: AtShutdown) {
-        if self.is_forked() {
-            return;
-        }
-        let is_closed = {
-            let mut book = self.timers.book.lock();
-            book.closing.repeating = policy;
-            book.closing.is_closed
-        };
-        if is_closed && policy == AtShutdown::Drop {
-            self.drop_repeating();
-        }
-    }
-
-    /// How many delayed tasks a shutdown has dropped.
-    pub(super) fn dropped_delayed(&self) -> usize {
-        self.dropped_delayed.load(Acquire)
-    }
-
-    /// How many schedules a shutdown has ended.
-    pub(super) fn dropped_repeating(&self) -> usize {
-        self.dropped_repeating.load(Acquire)
-    }
-
-    /// Cancels every delayed task whose time has not come.
-    pub(super) fn drop_delayed(&self) {
-        // What is due by now is no longer delayed, whether somebody has looked or not.
-        self.fire_all();
-        let entries = self.take_delayed(|counts| &mut counts.cancelled, &self.dropped_delayed);
-        self.uncover(entries.len());
-        for entry in entries {
-            let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
-            let told = self.is_told_of_ends().then_some(told);
-            Slot::holding(Class::TIMED, entry).end_unrun(End::Cancelled, told);
-        }
-        self.task_removed();
-    }
-
-    /// Takes every delayed task out that nobody else has claimed, and counts it, twice. Runs of schedules stay.
-    fn take_delayed(&self, count: impl Fn(&mut Counts) -> &mut u64, also: &AtomicUsize) -> Vec<Entry> {
-        let mut book = self.timers.book.lock();
-        let mut taken = Vec::new();
-        for axis in [Axis::Ticks, Axis::Wall] {
-            for (when, timer) in book.store(axis).drain() {
-                let header = timer.header();
-                let is_mine = header.is_some_and(|header| {
-                    // A lost claim: a canceller is on its way, and takes it out itself.
-                    header.class == Class::TIMED && header.state.claim_to_remove() == Claim::Won
-                });
-                if is_mine && let Due::Task(entry) = timer.open() {
-                    entry.header().state.mark_due();
-                    if patience_of(entry.header()).is_some() {
-                        book.watch.expiring -= 1;
-                    }
-                    *count(&mut book.counts) += 1;
-                    // Before they are gone: a pool that ends then has them in its report.
-                    also.fetch_add(1, AcqRel);
-                    self.timers.left(&book, 1);
-                    taken.push(entry);
-                } else {
-                    let key = book.store(axis).insert(when, timer);
-                    book.moved(timer, key);
-                }
-            }
-        }
-        taken
-    }
-
-    /// Gives the delayed tasks back, for a pool that stops.
-    pub(super) fn return_delayed(&self) -> Vec<Unrun> {
-        self.fire_all();
-        {
-            let mut book = self.timers.book.lock();
-            book.closing.is_stopped = true;
-        }
-        self.drop_repeating();
-        let entries = self.take_delayed(|counts| &mut counts.returned, &AtomicUsize::new(0));
-        self.uncover(entries.len());
-        entries
-            .into_iter()
-            .map(|entry| self.taken_out(Unrun::entry(entry)))
-            .collect()
-    }
-}
-
-impl Book {
-    /// A timer was put back under another key.
-    fn moved(&mut self, timer: Timer, key: Key) {
-        if timer.header().is_some() {
-            // SAFETY: delayed, and the lock is held.
-            unsafe { Header::set_timer(timer.0, key) };
-        } else {
-            self.watch.moved(timer, key);
-        }
-    }
 }
 
 impl Drop for Book {
     fn drop(&mut self) {
         // What is left are looks and expiries, whose shares would be lost with the plain words they are here.
         for axis in [Axis::Ticks, Axis::Wall] {
-            for (_, timer) in self.store(axis).drain() {
+            for timer in self.store(axis).drain() {
                 drop(timer.open());
             }
         }

@@ -17,7 +17,7 @@ use crate::task::block::{Entry, Header, Reference};
 use crate::task::home::Removal;
 use crate::task::side::Expiry;
 use crate::task::watch::{Facts, Found};
-use crate::time::{Key, Tick, deadline_after};
+use crate::time::{Taken, Tick, Timed, deadline_after};
 use crate::worker::idle::Bed;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) struct Watch {
     expiries: usize,
     /// Delayed tasks that may expire once they are due.
     pub(super) expiring: usize,
-    look: Option<(Tick, Key)>,
+    look: Option<Timer>,
     /// Due tasks by the time they were due, while anybody wants to hear of late ones.
     late: VecDeque<(Tick, Arc<Reference>)>,
     /// The bed of the spare thread that keeps the clock, while there is one.
@@ -54,33 +54,21 @@ impl Watch {
         self.expiries + self.expiring
     }
 
-    /// Something that is no task has left the store.
-    pub(super) fn left(&mut self, due: &Due) {
-        match due {
-            Due::Look => self.look = None,
-            Due::Expiry(task) => {
-                self.expiries -= 1;
-                if let Some(side) = task.header().side() {
-                    side.more.lock().expiry = Expiry::Over;
-                }
-            }
-            Due::Task(_) => {}
+    /// These have left the store.
+    pub(super) fn left(&mut self, taken: &[Taken<Timer>]) {
+        if self
+            .look
+            .is_some_and(|look| taken.iter().any(|each| each.value == look))
+        {
+            self.look = None;
         }
     }
 
-    /// Something that is no task was put back under another key.
-    pub(super) fn moved(&mut self, timer: Timer, key: Key) {
-        match timer.expiring() {
-            Some(header) => {
-                if let Some(side) = header.side() {
-                    side.more.lock().expiry = Expiry::Waiting(key);
-                }
-            }
-            None => {
-                if let Some((_, place)) = &mut self.look {
-                    *place = key;
-                }
-            }
+    /// The end of a task's patience has left the store.
+    pub(super) fn expired(&mut self, task: &Header) {
+        self.expiries -= 1;
+        if let Some(side) = task.side() {
+            side.more.lock().expiry = Expiry::Over;
         }
     }
 }
@@ -93,19 +81,24 @@ impl Book {
         if more.expiry != Expiry::NotYet || header.state.load().is_claimed() {
             return false;
         }
-        more.expiry = Expiry::Waiting(self.ticks.insert(when, Timer::expiry(task.clone())));
+        let timer = Timer::expiry(when, task.clone());
+        self.ticks.insert(timer);
+        more.expiry = timer.name().map_or(Expiry::Over, Expiry::Waiting);
         self.watch.expiries += 1;
         true
     }
 
     fn look_at(&mut self, when: Tick) -> bool {
-        match self.watch.look {
-            Some((at, _)) if at <= when => return false,
-            Some((_, key)) => _ = self.ticks.remove(key),
-            None => {}
+        if let Some(look) = self.watch.look {
+            if look.when() <= when {
+                return false;
+            }
+            self.ticks.remove(look);
+            drop(look.open());
         }
-        let key = self.ticks.insert(when, Timer::look());
-        self.watch.look = Some((when, key));
+        let look = Timer::look(when);
+        self.ticks.insert(look);
+        self.watch.look = Some(look);
         true
     }
 
@@ -137,10 +130,12 @@ impl Engine {
         let timer = {
             let mut book = self.timers.book.lock();
             match std::mem::replace(&mut side.more.lock().expiry, Expiry::Over) {
-                Expiry::Waiting(key) => {
+                Expiry::Waiting(name) => {
+                    let timer = Timer::of_expiry(name);
                     book.watch.expiries -= 1;
                     self.timers.mirror(&book);
-                    book.ticks.remove(key)
+                    book.ticks.remove(timer);
+                    Some(timer)
                 }
                 Expiry::NotYet | Expiry::Over => None,
             }

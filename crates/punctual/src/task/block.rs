@@ -34,7 +34,7 @@ use super::{Class, Token, contain, discard};
 use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::Acquire;
-use crate::time::{Axis, Clock, Key, Tick};
+use crate::time::{Axis, Clock, Seat, Tick};
 use std::alloc::Layout;
 use std::any::Any;
 use std::borrow::Cow;
@@ -85,13 +85,14 @@ impl Timer for Appointment {
     const AXIS: Option<Axis> = Some(Axis::Wall);
 }
 
-/// When a delayed task is due, and where it lies in the timer store.
+/// When something is due, and where it lies in the timer store: what a delayed task keeps beside its closure.
 #[repr(C)]
 pub(crate) struct Delay {
     /// Written before the block is shared, then read by anybody.
-    when: Tick,
-    /// Written and read under the timer store's lock.
-    key: MaybeUninit<Key>,
+    pub(crate) when: Tick,
+    /// Written and read under the timer store's lock, as is `seat`.
+    pub(crate) sequence: u64,
+    pub(crate) seat: Seat,
 }
 
 /// The same for one that goes by the wall clock.
@@ -100,8 +101,11 @@ pub(crate) struct Appointment(Delay);
 
 impl Delay {
     pub(crate) fn until(when: Tick) -> Self {
-        let key = MaybeUninit::uninit();
-        Delay { when, key }
+        Delay {
+            when,
+            sequence: 0,
+            seat: Seat::NOWHERE,
+        }
     }
 }
 
@@ -118,8 +122,6 @@ union Payload<F, T> {
     panic: ManuallyDrop<Box<dyn Any + Send>>,
 }
 
-type FindDelay = unsafe fn(NonNull<Header>) -> *mut Delay;
-
 /// What differs from closure to closure.
 struct Table {
     layout: Layout,
@@ -133,8 +135,11 @@ struct Table {
     take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
     peek_panic: unsafe fn(NonNull<Header>) -> *const (dyn Any + Send),
     drop_value: unsafe fn(NonNull<Header>),
-    /// Of a delayed task: by which clock it goes, and where its key lies.
-    timer: Option<(Axis, FindDelay)>,
+    /// By which clock a delayed task goes.
+    axis: Option<Axis>,
+    /// Where its [`Delay`] lies.
+    #[cfg(loom)]
+    delay: unsafe fn(NonNull<Header>) -> *mut Delay,
     /// Puts a panic where the closure was, which has been dropped.
     put_panic: unsafe fn(NonNull<Header>, Box<dyn Any + Send>),
 }
@@ -143,6 +148,7 @@ struct Table {
 const _: () = {
     assert!(size_of::<Header>() == 40);
     assert!(size_of::<Block<(), [u64; 3], [u64; 3]>>() == 64);
+    assert!(size_of::<Delay>() == 24);
 };
 
 /// What a task may be given beyond its closure; anything set here costs it a side record.
@@ -201,17 +207,17 @@ where
             take_panic: Self::take_panic,
             peek_panic: Self::peek_panic,
             drop_value: Self::drop_value,
-            timer: match K::AXIS {
-                Some(axis) => Some((axis, Self::timer)),
-                None => None,
-            },
+            axis: K::AXIS,
+            #[cfg(loom)]
+            delay: Self::delay,
             put_panic: Self::put_panic,
         }
     }
 
     /// # Safety
     /// `header` is that of a live block of this type, and `K` is laid out as a [`Delay`].
-    unsafe fn timer(header: NonNull<Header>) -> *mut Delay {
+    #[cfg(loom)]
+    unsafe fn delay(header: NonNull<Header>) -> *mut Delay {
         // SAFETY: the caller's promise; the cast as in `payload`.
         unsafe { header.cast::<Self>().as_ref() }
             .timer

@@ -4,7 +4,7 @@
 //! block lives. A block has no room for these; the first who needs one makes the side record, and the block's link
 //! leads to it instead of to the home (which the side record then remembers).
 
-use super::block::{Options, Reference};
+use super::block::{Delay, Options, Reference};
 use super::decorate::Contexts;
 use super::home::HomeRef;
 use super::hooks::Hooks;
@@ -12,8 +12,9 @@ use super::token::Token;
 use super::watch::Limits;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, Weak};
-use crate::time::{Clock, Key};
+use crate::time::Clock;
 use std::borrow::Cow;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// See the module's header.
@@ -67,7 +68,8 @@ impl Side {
 pub(crate) enum Expiry {
     #[default]
     NotYet,
-    Waiting(Key),
+    /// The timer store has it, and this is what it knows about it.
+    Waiting(NonNull<Delay>),
     /// It waits no more, or the time has come.
     Over,
 }

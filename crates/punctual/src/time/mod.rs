@@ -25,5 +25,5 @@ pub(crate) use clock::{Axis, Tick, deadline_after, on_the_wall};
 pub(crate) use manual::Attached;
 pub(crate) use schedule::Verdict;
 pub(crate) use schedule::cursor::{Cursor, Due, Now};
-pub(crate) use store::{Key, Store, Taken};
+pub(crate) use store::{Seat, Store, Taken, Timed};
 pub(crate) use wait::{Place, Wait, Waked, spin};

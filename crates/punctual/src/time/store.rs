@@ -1,12 +1,14 @@
 //! The timer store of a pool: what is to happen when, for any number of timers.
 //!
-//! In: a time and a plain value. Out: a key to remove it by, and the values that are due, in order of time, and of
-//! insertion where times are equal. A plain structure: the caller holds a lock, and nothing foreign runs in here.
+//! In: values that know their time. Out: those that are due, in order of time, and of insertion where times are equal. A
+//! plain structure: the caller holds a lock, and nothing foreign runs in here. What the store has to remember about a
+//! timer (its number, its seat) is kept with the value ([`Timed`]), so that whoever removes one touches that and one
+//! word here.
 //!
-//! Three parts. The `slab` keeps the nodes; a key is an index and the node's sequence, so an old key finds nothing.
-//! The `wheel` keeps what is far, unsorted, in buckets by the bits of its time. `near` keeps in exact order what lies
-//! at or before the wheel's position. A timer is inserted into one bucket, and moves to a finer one or to `near` when
-//! its bucket is opened, at most once per level; most are removed before that and never move.
+//! Two parts. The `wheel` keeps what is far, unsorted, in buckets by the bits of its time. `near` keeps in exact order
+//! what lies at or before the wheel's position; its items are moved about by sorting, so which of them are still there
+//! stands beside it, in the `slab`. A timer is inserted into one bucket, and moves to a finer one or to `near` when its
+//! bucket is opened, at most once per level; most are removed before that and never move.
 //!
 //! - Never early, never out of order: nothing is taken while a bucket is half emptied, and the position never passes
 //!   an occupied bucket, so whatever is near comes before whatever is in the wheel.
@@ -24,9 +26,10 @@ mod slab;
 mod tests;
 mod wheel;
 
+use self::blocks::Spot;
 use self::near::{Exact, Near};
 use self::slab::Slab;
-use self::wheel::{Entry, NEAR, Wheel, is_live};
+use self::wheel::{NEAR, Wheel};
 use super::Tick;
 
 /// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
@@ -46,18 +49,54 @@ pub(crate) struct Taken<V> {
     pub(crate) value: V,
 }
 
-/// Names one timer. A key whose timer is gone is harmless, however old it is.
+/// A value that keeps what a store has to know about it. The store asks only while the value is in it.
+pub(crate) trait Timed: Copy {
+    /// Does not change while it is in a store.
+    fn when(self) -> Tick;
+    /// What was set last.
+    fn sequence(self) -> u64;
+    fn set_sequence(self, sequence: u64);
+    /// What was set last.
+    fn seat(self) -> Seat;
+    fn set_seat(self, seat: Seat);
+}
+
+/// Where a timer lies: a bucket of the wheel and a spot in it, or near and by which number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
-    index: u32,
-    sequence: u64,
+pub(crate) struct Seat {
+    block: u32,
+    offset: u16,
+    bucket: u16,
+}
+
+impl Seat {
+    /// For a value that is in no store yet.
+    pub(crate) const NOWHERE: Seat = Seat::near(0);
+
+    const fn of(bucket: u16, Spot { block, offset }: Spot) -> Self {
+        Seat {
+            block,
+            offset,
+            bucket,
+        }
+    }
+
+    const fn near(index: u32) -> Self {
+        Seat {
+            block: index,
+            offset: 0,
+            bucket: NEAR,
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Store<V> {
-    slab: Slab<V>,
-    wheel: Wheel,
+    wheel: Wheel<V>,
     near: Near,
+    /// Of the near ones, those that are still there.
+    slab: Slab<V>,
+    len: usize,
     /// The sequence of the timer inserted last.
     sequence: u64,
     /// When a bucket that has just become crowded wants to be opened; see [`Store::take_opening`].
@@ -66,59 +105,63 @@ pub(crate) struct Store<V> {
     open: Option<u16>,
 }
 
-impl<V: Copy> Store<V> {
+impl<V: Timed> Store<V> {
     pub(crate) fn new(now: Tick) -> Self {
         Store {
-            slab: Slab::new(),
             wheel: Wheel::new(now),
             near: Near::new(),
+            slab: Slab::new(),
+            len: 0,
             sequence: 0,
             crowded: None,
             open: None,
         }
     }
 
-    /// Any `when`, also one that has passed; equal ones stay in the order of insertion.
-    pub(crate) fn insert(&mut self, when: Tick, value: V) -> Key {
+    /// Any time, also one that has passed; equal ones stay in the order of insertion.
+    pub(crate) fn insert(&mut self, value: V) {
         self.sequence += 1;
-        let sequence = self.sequence;
+        value.set_sequence(self.sequence);
+        self.len += 1;
+        let when = value.when();
         let bucket = self.wheel.bucket_of(when);
-        let index = self.slab.insert(when, sequence, bucket, value);
-        self.place(bucket, when, sequence, index);
-        if bucket != NEAR {
-            let crowd = self.wheel.live(bucket);
-            if crowd > CROWD && crowd.is_power_of_two() {
-                self.crowded = Some(self.opening(bucket));
-            }
+        if bucket == NEAR {
+            let index = self.slab.insert(self.sequence, value);
+            value.set_seat(Seat::near(index));
+            self.near.push(Exact {
+                when,
+                sequence: self.sequence,
+                index,
+            });
+            return;
         }
-        Key { index, sequence }
+        let crowd = u64::from(self.wheel.push(bucket, when, value));
+        if crowd > CROWD && crowd.is_power_of_two() {
+            self.crowded = Some(self.opening(bucket));
+        }
     }
 
-    /// Really removes it: its memory is used again at once, or given back.
-    pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
-        let node = self.slab.get(key.index, key.sequence)?;
-        let (value, bucket) = (node.value, node.bucket);
-        self.slab.remove(key.index);
-        let slab = &self.slab;
+    /// Takes out a value that is in the store. Nothing of it stays but a gap, of which there are never many more than timers.
+    pub(crate) fn remove(&mut self, value: V) {
+        self.len -= 1;
+        let Seat {
+            block,
+            offset,
+            bucket,
+        } = value.seat();
         if bucket == NEAR {
+            self.slab.remove(block);
+            let slab = &self.slab;
             self.near
                 .removed(|item| slab.get(item.index, item.sequence).is_some());
-        } else if self.wheel.removed(bucket, slab) && self.open == Some(bucket) {
+        } else if self.wheel.remove(bucket, Spot { block, offset }) && self.open == Some(bucket) {
             self.emptied();
         }
-        Some(value)
     }
 
     /// A look that has become necessary by the last insertion: before the time that was inserted.
     pub(crate) fn take_opening(&mut self) -> Option<Tick> {
         self.crowded.take()
-    }
-
-    /// When it is due, if it is still here.
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    pub(crate) fn when(&self, key: Key) -> Option<Tick> {
-        let node = self.slab.get(key.index, key.sequence)?;
-        Some(node.when)
     }
 
     /// The number of the timer inserted last, for [`Store::count_from`] of another.
@@ -132,7 +175,7 @@ impl<V: Copy> Store<V> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.slab.len()
+        self.len
     }
 
     /// When to call [`Store::take_due`] next: the time of the earliest timer, or before it if an earlier one of its
@@ -196,55 +239,41 @@ impl<V: Copy> Store<V> {
     }
 
     /// Everything, in order; the store is empty after.
-    pub(crate) fn drain(&mut self) -> Vec<(Tick, V)> {
+    pub(crate) fn drain(&mut self) -> Vec<V> {
+        let wheel = self.wheel.emptied();
+        let wheel = std::mem::replace(&mut self.wheel, wheel);
         let slab = std::mem::replace(&mut self.slab, Slab::new());
-        self.wheel = self.wheel.emptied();
         self.near = Near::new();
         self.open = None;
-        let mut nodes: Vec<_> = slab.live_nodes().copied().collect();
-        nodes.sort_unstable_by_key(|node| (node.when, node.sequence()));
-        nodes.iter().map(|node| (node.when, node.value)).collect()
-    }
-
-    fn place(&mut self, bucket: u16, when: Tick, sequence: u64, index: u32) {
-        if bucket == NEAR {
-            self.near.push(Exact {
-                when,
-                sequence,
-                index,
-            });
-        } else {
-            let sequence = sequence as u32;
-            self.wheel.push(bucket, when, Entry { index, sequence });
-        }
+        self.len = 0;
+        let mut values: Vec<_> = wheel.values().chain(slab.live()).collect();
+        values.sort_unstable_by_key(|value| (value.when(), value.sequence()));
+        values
     }
 
     /// Moves one block of the open bucket to finer buckets and to `near`.
     fn move_block(&mut self, bucket: u16) {
-        let (mut live, mut dead) = (0, 0);
-        for entry in self.wheel.take_block(bucket) {
-            if !is_live(entry, bucket, &self.slab) {
-                dead += 1;
-                continue;
-            }
+        let block = self.wheel.take_block(bucket);
+        let (mut live, all) = (0, block.len());
+        for value in block.into_iter().flatten() {
             live += 1;
-            if let Some(node) = self.slab.at(entry.index) {
-                let (when, sequence) = (node.when, node.sequence());
-                let finer = self.wheel.bucket_of(when);
-                debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
-                self.slab.set_bucket(entry.index, finer);
-                if finer == NEAR {
-                    self.near.gather(Exact {
-                        when,
-                        sequence,
-                        index: entry.index,
-                    });
-                } else {
-                    self.place(finer, when, sequence, entry.index);
-                }
+            let when = value.when();
+            let finer = self.wheel.bucket_of(when);
+            debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
+            if finer == NEAR {
+                let sequence = value.sequence();
+                let index = self.slab.insert(sequence, value);
+                value.set_seat(Seat::near(index));
+                self.near.gather(Exact {
+                    when,
+                    sequence,
+                    index,
+                });
+            } else {
+                self.wheel.push(finer, when, value);
             }
         }
-        if self.wheel.moved(bucket, live, dead) {
+        if self.wheel.moved(bucket, live, all - live) {
             self.emptied();
         }
     }
@@ -258,13 +287,14 @@ impl<V: Copy> Store<V> {
     }
 
     fn take_first(&mut self, first: Exact, out: &mut Vec<Taken<V>>) {
-        if let Some(node) = self.slab.get(first.index, first.sequence) {
+        if let Some(value) = self.slab.get(first.index, first.sequence) {
             out.push(Taken {
-                when: node.when,
-                sequence: node.sequence(),
-                value: node.value,
+                when: first.when,
+                sequence: first.sequence,
+                value,
             });
             self.slab.remove(first.index);
+            self.len -= 1;
         }
         let slab = &self.slab;
         self.near

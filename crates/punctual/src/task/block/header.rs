@@ -4,14 +4,14 @@
 
 #![allow(unsafe_code)]
 
-use super::{Entry, Header, Options, tag, untag};
+use super::{Delay, Entry, Header, Options, tag, untag};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::futex;
 use crate::task::home::HomeRef;
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
 use crate::task::{Priority, TaskInfo, Token, contain};
-use crate::time::{Axis, Clock, Key, Tick};
+use crate::time::{Axis, Clock, Tick};
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -165,28 +165,27 @@ impl Header {
         unsafe { (block.as_ref().table.drop_closure)(block) };
     }
 
-    /// Notes where a delayed task lies.
-    ///
-    /// # Safety
-    /// The block was made by [`Entry::delayed`] and lives, and the timer store's lock is held.
-    pub(crate) unsafe fn set_timer(block: NonNull<Header>, key: Key) {
-        // SAFETY: the caller's promise; the key is touched under that lock only.
-        unsafe {
-            if let Some((_, timer)) = block.as_ref().table.timer {
-                (*timer(block)).key.write(key);
-            }
-        }
+    /// By which clock a delayed task goes.
+    pub(crate) fn axis(&self) -> Option<Axis> {
+        self.table.axis
     }
 
-    /// Where a delayed task lies.
+    /// What the timer store knows about a delayed task.
     ///
     /// # Safety
-    /// As [`Header::set_timer`], which was called before.
-    pub(crate) unsafe fn timer(block: NonNull<Header>) -> (Axis, Key) {
+    /// The block was made by [`Entry::delayed`] and lives.
+    #[inline]
+    pub(crate) unsafe fn delay(block: NonNull<Header>) -> *mut Delay {
+        #[cfg(not(loom))]
+        // SAFETY: the caller's promise: a block begins with its header, and behind that lies the delay, which needs no
+        // more than the header's alignment.
+        unsafe {
+            block.as_ptr().add(1).cast()
+        }
+        #[cfg(loom)]
         // SAFETY: the caller's promise.
         unsafe {
-            let (axis, timer) = block.as_ref().table.timer.expect("a delayed task has a timer");
-            (axis, (*timer(block)).key.assume_init_read())
+            (block.as_ref().table.delay)(block)
         }
     }
 
@@ -197,8 +196,8 @@ impl Header {
     pub(crate) unsafe fn due(block: NonNull<Header>) -> Option<(Axis, Tick)> {
         // SAFETY: the caller's promise; the time was written before the block was shared, and is a place of its own.
         unsafe {
-            let (axis, timer) = block.as_ref().table.timer?;
-            Some((axis, (&raw const (*timer(block)).when).read()))
+            let axis = block.as_ref().table.axis?;
+            Some((axis, (&raw const (*Header::delay(block)).when).read()))
         }
     }
 

@@ -1,4 +1,5 @@
-//! A queue in blocks: grows without copying what it holds, and gives memory back block by block.
+//! A queue in blocks: grows without copying what it holds, gives memory back block by block, and every item stays at its
+//! place.
 
 use std::collections::VecDeque;
 
@@ -8,26 +9,53 @@ pub(super) const BLOCK: usize = 128;
 #[derive(Debug)]
 pub(super) struct Blocks<T> {
     blocks: VecDeque<Vec<T>>,
+    /// The number of the first block: as many were taken before it.
+    first: u32,
+}
+
+/// Where an item lies, as long as its block was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) block: u32,
+    pub(super) offset: u16,
 }
 
 impl<T> Blocks<T> {
     pub(super) const fn new() -> Self {
         Blocks {
             blocks: VecDeque::new(),
+            first: 0,
         }
     }
 
-    pub(super) fn push(&mut self, item: T) {
-        match self.blocks.back_mut() {
-            Some(block) if block.len() < BLOCK => block.push(item),
+    #[inline]
+    pub(super) fn push(&mut self, item: T) -> Spot {
+        let offset = match self.blocks.back_mut() {
+            Some(block) if block.len() < BLOCK => {
+                block.push(item);
+                block.len() - 1
+            }
             // A short queue pays for what it holds, a long one for whole blocks.
-            None => self.blocks.push_back(vec![item]),
+            None => {
+                self.blocks.push_back(vec![item]);
+                0
+            }
             Some(_) => {
                 let mut block = Vec::with_capacity(BLOCK);
                 block.push(item);
                 self.blocks.push_back(block);
+                0
             }
+        };
+        Spot {
+            block: self.first.wrapping_add(self.blocks.len() as u32 - 1),
+            offset: offset as u16,
         }
+    }
+
+    #[inline]
+    pub(super) fn at(&mut self, spot: Spot) -> &mut T {
+        &mut self.blocks[spot.block.wrapping_sub(self.first) as usize][usize::from(spot.offset)]
     }
 
     pub(super) fn first(&self) -> Option<&[T]> {
@@ -35,13 +63,18 @@ impl<T> Blocks<T> {
     }
 
     pub(super) fn take_first(&mut self) -> Option<Vec<T>> {
-        let block = self.blocks.pop_front();
+        let block = self.blocks.pop_front()?;
+        self.first = self.first.wrapping_add(1);
         if self.blocks.is_empty() {
             self.blocks = VecDeque::new();
         } else if self.blocks.capacity() > 32 && self.blocks.len() < self.blocks.capacity() / 4 {
             self.blocks.shrink_to(self.blocks.len() * 2);
         }
-        block
+        Some(block)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.blocks.iter().flatten()
     }
 
     #[cfg(all(test, not(any(loom, shuttle))))]

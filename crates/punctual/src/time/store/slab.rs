@@ -1,11 +1,9 @@
-//! The nodes: what a timer is, at an index that stays the same while it lives.
+//! Near timers by number: which of them are still there.
 //!
-//! In: time, sequence, value. Out: an index. Chunks of nodes, each with a bitmap of its holes; the lowest hole is
+//! In: sequence, value. Out: an index that stays the same while the timer is near. Chunks of nodes, each with a bitmap of its holes; the lowest hole is
 //! filled first, so that after a storm of removals the survivors gather at the front and the chunks behind become
 //! empty (a list of free nodes would scatter the next inserts over all memory). An empty chunk is freed. That is safe
 //! because the sequence, which never repeats, tells whether the node at an index is still the one that is meant.
-
-use crate::time::Tick;
 
 /// Nodes of a chunk: large enough that common allocators hand a freed one back to the system.
 const CHUNK: usize = 4096;
@@ -15,18 +13,9 @@ const WORDS: usize = CHUNK / 64;
 const HOLE: u64 = 0;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node<V> {
-    pub(super) when: Tick,
+struct Node<V> {
     sequence: u64,
-    pub(super) value: V,
-    /// Where it waits: the number of a bucket of the wheel, or `NEAR`.
-    pub(super) bucket: u16,
-}
-
-impl<V> Node<V> {
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
-    }
+    value: V,
 }
 
 #[derive(Debug)]
@@ -46,7 +35,6 @@ pub(super) struct Slab<V> {
     roomy_from: usize,
     /// The memory of one empty chunk, so that one timer that comes and goes does not allocate each time.
     spare: Vec<Node<V>>,
-    live: usize,
 }
 
 impl<V: Copy> Slab<V> {
@@ -56,23 +44,13 @@ impl<V: Copy> Slab<V> {
             roomy: Vec::new(),
             roomy_from: 0,
             spare: Vec::new(),
-            live: 0,
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.live
-    }
-
-    pub(super) fn insert(&mut self, when: Tick, sequence: u64, bucket: u16, value: V) -> u32 {
+    pub(super) fn insert(&mut self, sequence: u64, value: V) -> u32 {
         debug_assert_ne!(sequence, HOLE);
         let number = self.chunk_with_room();
-        let node = Node {
-            when,
-            sequence,
-            value,
-            bucket,
-        };
+        let node = Node { sequence, value };
         let chunk = &mut self.chunks[number];
         let place = if chunk.live < chunk.nodes.len() {
             let place = chunk.fill_lowest_hole();
@@ -93,27 +71,14 @@ impl<V: Copy> Slab<V> {
         if chunk.live == CHUNK {
             self.roomy[number / 64] &= !(1 << (number % 64));
         }
-        self.live += 1;
         u32::try_from(number * CHUNK + place).expect("fewer than 2^32 timers in one pool")
     }
 
-    /// The node, if it is still the one that was given `sequence`.
-    pub(super) fn get(&self, index: u32, sequence: u64) -> Option<&Node<V>> {
-        let node = self.at(index)?;
-        (sequence != HOLE && node.sequence == sequence).then_some(node)
-    }
-
-    /// Whatever lives at `index`.
-    pub(super) fn at(&self, index: u32) -> Option<&Node<V>> {
+    /// The value, if it is still the one that was given `sequence`.
+    pub(super) fn get(&self, index: u32, sequence: u64) -> Option<V> {
         let index = index as usize;
         let node = self.chunks.get(index / CHUNK)?.nodes.get(index % CHUNK)?;
-        (node.sequence != HOLE).then_some(node)
-    }
-
-    /// Says that the live node at `index` now waits in `bucket`.
-    pub(super) fn set_bucket(&mut self, index: u32, bucket: u16) {
-        let index = index as usize;
-        self.chunks[index / CHUNK].nodes[index % CHUNK].bucket = bucket;
+        (sequence != HOLE && node.sequence == sequence).then_some(node.value)
     }
 
     /// Makes the live node at `index` a hole.
@@ -124,7 +89,6 @@ impl<V: Copy> Slab<V> {
         chunk.nodes[place].sequence = HOLE;
         chunk.holes[place / 64] |= 1 << (place % 64);
         chunk.live -= 1;
-        self.live -= 1;
         let emptied = chunk.live == 0;
         self.roomy[number / 64] |= 1 << (number % 64);
         self.roomy_from = self.roomy_from.min(number / 64);
@@ -133,9 +97,9 @@ impl<V: Copy> Slab<V> {
         }
     }
 
-    pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node<V>> {
+    pub(super) fn live(&self) -> impl Iterator<Item = V> {
         let nodes = self.chunks.iter().flat_map(|chunk| &chunk.nodes);
-        nodes.filter(|node| node.sequence != HOLE)
+        nodes.filter(|node| node.sequence != HOLE).map(|node| node.value)
     }
 
     fn chunk_with_room(&mut self) -> usize {

@@ -3,7 +3,9 @@
 mod cost;
 mod model;
 
-use super::{Store, Taken, Tick};
+use super::{Seat, Store, Taken, Tick, Timed};
+use std::cell::RefCell;
+use std::num::NonZeroU64;
 
 const SECOND: Tick = 1_000_000_000;
 const YEAR: Tick = 365 * 24 * 3600 * SECOND;
@@ -45,15 +47,84 @@ impl Dice {
     }
 }
 
+/// A timer of these tests: the number of its note, a word as the pool's are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Item(NonZeroU64);
+
+struct Note {
+    when: Tick,
+    value: u64,
+    sequence: u64,
+    seat: Seat,
+}
+
+thread_local! {
+    static NOTES: RefCell<Vec<Note>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Item {
+    fn new(when: Tick, value: u64) -> Self {
+        NOTES.with_borrow_mut(|notes| {
+            notes.push(Note {
+                when,
+                value,
+                sequence: 0,
+                seat: Seat::NOWHERE,
+            });
+            Item(NonZeroU64::new(notes.len() as u64).expect("there is one"))
+        })
+    }
+
+    fn note<R>(self, f: impl FnOnce(&mut Note) -> R) -> R {
+        NOTES.with_borrow_mut(|notes| f(&mut notes[self.0.get() as usize - 1]))
+    }
+
+    fn value(self) -> u64 {
+        self.note(|note| note.value)
+    }
+}
+
+impl Timed for Item {
+    fn when(self) -> Tick {
+        self.note(|note| note.when)
+    }
+    fn sequence(self) -> u64 {
+        self.note(|note| note.sequence)
+    }
+    fn set_sequence(self, sequence: u64) {
+        self.note(|note| note.sequence = sequence);
+    }
+    fn seat(self) -> Seat {
+        self.note(|note| note.seat)
+    }
+    fn set_seat(self, seat: Seat) {
+        self.note(|note| note.seat = seat);
+    }
+}
+
+impl Store<Item> {
+    fn add(&mut self, when: Tick, value: u64) -> Item {
+        let item = Item::new(when, value);
+        self.insert(item);
+        item
+    }
+
+    fn drained(&mut self) -> Vec<(Tick, u64)> {
+        let all = self.drain();
+        all.into_iter().map(|item| (item.when(), item.value())).collect()
+    }
+}
+
 /// Takes until the store says there is no more.
-fn take_all(store: &mut Store<u64>, now: Tick) -> Vec<(Tick, u64)> {
+fn take_all(store: &mut Store<Item>, now: Tick) -> Vec<(Tick, u64)> {
     let mut out = Vec::new();
     while store.take_due(now, 256, &mut out) {}
     plain(&out)
 }
 
-fn plain(taken: &[Taken<u64>]) -> Vec<(Tick, u64)> {
-    taken.iter().map(|each| (each.when, each.value)).collect()
+fn plain(taken: &[Taken<Item>]) -> Vec<(Tick, u64)> {
+    let plain = |each: &Taken<Item>| (each.when, each.value.value());
+    taken.iter().map(plain).collect()
 }
 
 #[test]
@@ -61,7 +132,7 @@ fn a_crowd_of_one_instant_is_taken_in_order_of_submission() {
     for when in [0, 5, 1 << 20, 90 * SECOND, 3 * YEAR, Tick::MAX] {
         let mut store = Store::new(7);
         for value in 0..100_000 {
-            store.insert(when, value);
+            store.add(when, value);
         }
         if when > 7 {
             assert_eq!(take_all(&mut store, when - 1), []);
@@ -78,13 +149,13 @@ fn a_timer_added_while_its_instant_is_being_taken_comes_last() {
     let mut store = Store::new(0);
     let when = 3_600 * SECOND;
     for value in 0..10_000 {
-        store.insert(when, value);
+        store.add(when, value);
     }
     let mut out = Vec::new();
     let mut value = 10_000;
     while store.take_due(when, 100, &mut out) {
         if value < 10_050 {
-            store.insert(when, value);
+            store.add(when, value);
             value += 1;
         }
     }
@@ -95,38 +166,31 @@ fn a_timer_added_while_its_instant_is_being_taken_comes_last() {
 #[test]
 fn the_past_is_due_at_once_and_the_end_of_time_at_the_end() {
     let mut store = Store::new(50 * SECOND);
-    let last = store.insert(Tick::MAX, 1);
-    store.insert(0, 2);
-    store.insert(3, 3);
-    store.insert(50 * SECOND, 4);
+    store.add(Tick::MAX, 1);
+    store.add(0, 2);
+    store.add(3, 3);
+    store.add(50 * SECOND, 4);
     assert_eq!(store.next_look(), Some(0));
     let expected = [(0, 2), (3, 3), (50 * SECOND, 4)];
     assert_eq!(take_all(&mut store, 50 * SECOND), expected);
     assert_eq!(store.next_look(), Some(Tick::MAX));
-    assert_eq!(store.when(last), Some(Tick::MAX));
     assert_eq!(take_all(&mut store, Tick::MAX - 1), []);
     assert_eq!(take_all(&mut store, Tick::MAX), [(Tick::MAX, 1)]);
-    assert_eq!(store.remove(last), None);
-    store.insert(9, 5);
+    store.add(9, 5);
     assert_eq!(take_all(&mut store, Tick::MAX), [(9, 5)]);
 }
 
 #[test]
-fn an_entry_left_behind_is_not_taken_for_a_later_node_with_the_same_low_sequence() {
-    let mut store = Store::new(0);
-    let when = 70 * SECOND;
-    let keeper = store.insert(when + 1, 0);
-    let old = store.insert(when, 1);
-    assert_eq!(store.remove(old), Some(1));
-    // As if 2^32 timers had come and gone meanwhile: same index, same bucket, same low half.
-    store.sequence += (1 << 32) - 1;
-    let new = store.insert(when, 2);
-    assert_eq!((new.index, new.sequence as u32), (old.index, old.sequence as u32));
-    assert_eq!(store.remove(old), None);
-    store.insert(when, 3);
-    let expected = [(when, 2), (when, 3), (when + 1, 0)];
-    assert_eq!(take_all(&mut store, when + 1), expected);
-    assert_eq!((store.len(), store.when(keeper)), (0, None));
+fn a_near_timer_that_was_removed_is_not_taken_for_a_later_one_with_its_number() {
+    let mut store = Store::new(SECOND);
+    store.add(5, 0);
+    let old = store.add(7, 1);
+    let number = old.seat();
+    store.remove(old);
+    let new = store.add(9, 2);
+    assert_eq!(new.seat(), number);
+    assert_eq!(take_all(&mut store, SECOND), [(5, 0), (9, 2)]);
+    assert_eq!(store.len(), 0);
 }
 
 #[test]
@@ -134,7 +198,7 @@ fn sequences_beyond_32_bits_keep_the_order() {
     let mut store = Store::new(0);
     store.sequence = u64::from(u32::MAX) - 500;
     for value in 0..1_000 {
-        store.insert(SECOND, value);
+        store.add(SECOND, value);
     }
     let expected: Vec<_> = (0..1_000).map(|value| (SECOND, value)).collect();
     assert_eq!(take_all(&mut store, SECOND), expected);
@@ -148,28 +212,29 @@ fn draining_gives_everything_in_order_also_from_a_half_emptied_bucket() {
         .map(|value| (YEAR + dice.below(SECOND), value))
         .collect();
     for (when, value) in &expected {
-        store.insert(*when, *value);
+        store.add(*when, *value);
     }
     let mut out = Vec::new();
     assert!(store.take_due(2 * YEAR, 0, &mut out));
     assert!(store.open.is_some() && out.is_empty());
     expected.sort_unstable();
-    assert_eq!(store.drain(), expected);
-    assert_eq!((store.len(), store.next_look(), store.drain()), (0, None, vec![]));
-    store.insert(YEAR, 1);
+    assert_eq!(store.drained(), expected);
+    assert_eq!(
+        (store.len(), store.next_look(), store.drained()),
+        (0, None, vec![])
+    );
+    store.add(YEAR, 1);
     assert_eq!(take_all(&mut store, 2 * YEAR), [(YEAR, 1)]);
 }
 
 #[test]
 fn a_half_emptied_bucket_whose_timers_are_all_removed_is_closed() {
     let mut store = Store::new(0);
-    let keys: Vec<_> = (0..5_000)
-        .map(|value| store.insert(YEAR + value, value))
-        .collect();
+    let keys: Vec<_> = (0..5_000).map(|value| store.add(YEAR + value, value)).collect();
     assert!(store.take_due(2 * YEAR, 0, &mut Vec::new()));
     assert!(store.open.is_some());
     for key in keys {
-        assert!(store.remove(key).is_some());
+        store.remove(key);
     }
     assert!(store.open.is_none());
     assert_eq!((store.len(), store.next_look()), (0, None));

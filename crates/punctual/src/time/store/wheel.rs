@@ -6,13 +6,12 @@
 //! and everything on a lower level comes before anything on a higher one: the first timer is in the first occupied
 //! bucket of the lowest occupied level. Nothing ticks; the position is moved straight to where something is.
 //!
-//! A bucket holds entries of eight bytes that point at nodes. A removed timer leaves its entry behind, so removal
-//! touches no neighbour; an entry counts if its node has its sequence (32 bits of it) and says that it is in this
-//! bucket. The sequence bits may come round again, but then the node is in this bucket too, through another entry: the
-//! first of the two that is met moves the node out, and the second no longer counts.
+//! A bucket holds the values and nothing else, a word each. A timer knows its place there, so removal touches no neighbour
+//! and leaves a gap; gaps are closed when most of a bucket is gaps. (A million timers that are removed in random order
+//! cost two misses of the cache each, one at the timer's own note and one here, and here a line has eight of them.)
 
-use super::blocks::{BLOCK, Blocks};
-use super::slab::Slab;
+use super::blocks::{BLOCK, Blocks, Spot};
+use super::{Seat, Timed};
 use crate::time::Tick;
 
 /// Bits of a time below the wheel's resolution.
@@ -24,42 +23,37 @@ const LEVELS: usize = (u64::BITS - FINE_BITS).div_ceil(SLOT_BITS) as usize;
 /// In place of a bucket's number: not in the wheel, near.
 pub(super) const NEAR: u16 = u16::MAX;
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) index: u32,
-    /// The low half of the sequence.
-    pub(super) sequence: u32,
-}
-
 #[derive(Debug)]
-struct Bucket {
-    entries: Blocks<Entry>,
-    /// No live entry is earlier. Exact as long as nothing was removed.
+struct Bucket<V> {
+    entries: Blocks<Option<V>>,
+    /// No timer in it is earlier. Exact as long as nothing was removed.
     earliest: Tick,
     live: u32,
-    dead: u32,
+    gaps: u32,
 }
 
-const EMPTY: Bucket = Bucket {
-    entries: Blocks::new(),
-    earliest: Tick::MAX,
-    live: 0,
-    dead: 0,
-};
+impl<V> Bucket<V> {
+    const EMPTY: Self = Bucket {
+        entries: Blocks::new(),
+        earliest: Tick::MAX,
+        live: 0,
+        gaps: 0,
+    };
+}
 
 #[derive(Debug)]
-pub(super) struct Wheel {
+pub(super) struct Wheel<V> {
     /// The turn it stands at: whatever is in a bucket lies behind it, except in a bucket that is being emptied.
     position: u64,
     occupied: [[u64; SLOTS / 64]; LEVELS],
     /// A level is made when it is first used.
-    levels: [Option<Box<[Bucket]>>; LEVELS],
+    levels: [Option<Box<[Bucket<V>]>>; LEVELS],
     /// Entries looked at so far, for the tests of what a call may cost.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) looked: usize,
 }
 
-impl Wheel {
+impl<V: Timed> Wheel<V> {
     pub(super) fn new(now: Tick) -> Self {
         Wheel {
             position: now >> FINE_BITS,
@@ -86,14 +80,16 @@ impl Wheel {
         (level as usize * SLOTS + slot) as u16
     }
 
-    pub(super) fn push(&mut self, bucket: u16, when: Tick, entry: Entry) {
-        let (level, slot) = split(bucket);
+    /// Puts a timer into a bucket, and tells it where it is. Says how many there are now.
+    pub(super) fn push(&mut self, number: u16, when: Tick, value: V) -> u32 {
+        let (level, slot) = split(number);
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
-        let buckets = self.levels[level].get_or_insert_with(|| (0..SLOTS).map(|_| EMPTY).collect());
+        let buckets = self.levels[level].get_or_insert_with(|| (0..SLOTS).map(|_| Bucket::EMPTY).collect());
         let bucket = &mut buckets[slot];
-        bucket.entries.push(entry);
+        value.set_seat(Seat::of(number, bucket.entries.push(Some(value))));
         bucket.earliest = bucket.earliest.min(when);
         bucket.live += 1;
+        bucket.live
     }
 
     /// The bucket with the first timer.
@@ -138,27 +134,29 @@ impl Wheel {
         self.vacate(bucket);
     }
 
-    /// Counts a removal from a bucket. Says whether the bucket is empty now; if so its memory is gone.
-    pub(super) fn removed<V: Copy>(&mut self, number: u16, slab: &Slab<V>) -> bool {
+    /// Takes a timer out of a bucket. Says whether the bucket is empty now; if so its memory is gone.
+    pub(super) fn remove(&mut self, number: u16, spot: Spot) -> bool {
         let bucket = self.bucket(number);
+        let value = bucket.entries.at(spot).take();
+        debug_assert!(value.is_some(), "a timer is where it was told to be");
         bucket.live -= 1;
-        bucket.dead += 1;
+        bucket.gaps += 1;
         if bucket.live == 0 {
-            *bucket = EMPTY;
+            *bucket = Bucket::EMPTY;
             self.vacate(number);
             return true;
         }
         // Sweeping one block per removal, from the front to the back, is enough: a whole round costs as many removals
-        // as there are blocks, and begins only when two thirds are dead.
-        if bucket.dead > 2 * bucket.live + 64 {
-            self.sweep(number, slab);
+        // as there are blocks, and begins only when two thirds are gaps.
+        if bucket.gaps > 2 * bucket.live + 64 {
+            self.sweep(number);
         }
         false
     }
 
     /// Takes the first block out of a bucket, for the caller to put its live entries elsewhere and then to call
     /// [`Wheel::moved`].
-    pub(super) fn take_block(&mut self, number: u16) -> Vec<Entry> {
+    pub(super) fn take_block(&mut self, number: u16) -> Vec<Option<V>> {
         let block = self.bucket(number).entries.take_first().unwrap_or_default();
         #[cfg(all(test, not(any(loom, shuttle))))]
         {
@@ -167,30 +165,35 @@ impl Wheel {
         block
     }
 
-    /// Of the block that was taken, `live` entries are elsewhere now and `dead` forgotten. Says whether the bucket is
+    /// Of the block that was taken, `live` timers are elsewhere now, and the rest were gaps. Says whether the bucket is
     /// empty now.
-    pub(super) fn moved(&mut self, number: u16, live: usize, dead: usize) -> bool {
+    pub(super) fn moved(&mut self, number: u16, live: usize, gaps: usize) -> bool {
         let bucket = self.bucket(number);
         bucket.live -= live as u32;
-        bucket.dead -= dead as u32;
+        bucket.gaps -= gaps as u32;
         let empty = bucket.live == 0;
         if empty {
-            *bucket = EMPTY;
+            *bucket = Bucket::EMPTY;
         }
         empty
     }
 
-    fn sweep<V: Copy>(&mut self, number: u16, slab: &Slab<V>) {
+    fn sweep(&mut self, number: u16) {
         let block = self.take_block(number);
         let bucket = self.bucket(number);
         debug_assert!(block.len() <= BLOCK);
         for entry in block {
-            if is_live(entry, number, slab) {
-                bucket.entries.push(entry);
-            } else {
-                bucket.dead -= 1;
+            match entry {
+                Some(value) => value.set_seat(Seat::of(number, bucket.entries.push(entry))),
+                None => bucket.gaps -= 1,
             }
         }
+    }
+
+    /// Everything in it, in no order.
+    pub(super) fn values(&self) -> impl Iterator<Item = V> {
+        let buckets = self.levels.iter().flatten().flatten();
+        buckets.flat_map(|bucket| bucket.entries.iter().copied().flatten())
     }
 
     fn vacate(&mut self, bucket: u16) {
@@ -198,7 +201,7 @@ impl Wheel {
         self.occupied[level][slot / 64] &= !(1 << (slot % 64));
     }
 
-    fn bucket(&mut self, number: u16) -> &mut Bucket {
+    fn bucket(&mut self, number: u16) -> &mut Bucket<V> {
         let (level, slot) = split(number);
         let buckets = self.levels[level].as_mut();
         &mut buckets.expect("a bucket in use has its level")[slot]
@@ -208,15 +211,9 @@ impl Wheel {
     pub(super) fn footprint(&self) -> usize {
         let buckets = self.levels.iter().flatten().flat_map(|level| level.iter());
         buckets
-            .map(|bucket| size_of::<Bucket>() + bucket.entries.footprint())
+            .map(|bucket| size_of::<Bucket<V>>() + bucket.entries.footprint())
             .sum()
     }
-}
-
-/// Whether the node of an entry still waits in this bucket.
-pub(super) fn is_live<V: Copy>(entry: Entry, bucket: u16, slab: &Slab<V>) -> bool {
-    slab.at(entry.index)
-        .is_some_and(|node| node.sequence() as u32 == entry.sequence && node.bucket == bucket)
 }
 
 fn split(bucket: u16) -> (usize, usize) {

@@ -1,15 +1,15 @@
 //! Random steps, against a sorted map.
 
-use super::{Dice, YEAR, plain, rounds};
+use super::{Dice, Item, YEAR, plain, rounds};
 use crate::time::Tick;
-use crate::time::store::{Key, Store};
+use crate::time::store::Store;
 use std::collections::BTreeMap;
 
 /// The store and what it should hold.
 struct Model {
-    store: Store<u64>,
-    expected: BTreeMap<(Tick, u64), Key>,
-    keys: Vec<(Tick, u64, Key)>,
+    store: Store<Item>,
+    expected: BTreeMap<(Tick, u64), Item>,
+    items: Vec<(Tick, u64, Item)>,
     now: Tick,
     inserted: u64,
 }
@@ -19,7 +19,7 @@ impl Model {
         Model {
             store: Store::new(now),
             expected: BTreeMap::new(),
-            keys: Vec::new(),
+            items: Vec::new(),
             now,
             inserted: 0,
         }
@@ -27,25 +27,21 @@ impl Model {
 
     fn insert(&mut self, when: Tick) {
         self.inserted += 1;
-        let key = self.store.insert(when, self.inserted);
-        self.expected.insert((when, self.inserted), key);
-        self.keys.push((when, self.inserted, key));
+        let item = self.store.add(when, self.inserted);
+        self.expected.insert((when, self.inserted), item);
+        self.items.push((when, self.inserted, item));
     }
 
-    /// Removes by any key, old ones too.
+    /// Removes any that is still there.
     fn remove(&mut self, dice: &mut Dice) {
-        if self.keys.is_empty() {
+        if self.items.is_empty() {
             return;
         }
-        let place = dice.below(self.keys.len() as u64) as usize;
-        let (when, value, key) = self.keys[place];
-        if dice.below(4) > 0 {
-            self.keys.swap_remove(place);
+        let place = dice.below(self.items.len() as u64) as usize;
+        let (when, value, item) = self.items.swap_remove(place);
+        if self.expected.remove(&(when, value)).is_some() {
+            self.store.remove(item);
         }
-        let lives = self.expected.remove(&(when, value)).is_some();
-        assert_eq!(self.store.when(key), lives.then_some(when));
-        assert_eq!(self.store.remove(key), lives.then_some(value));
-        assert_eq!(self.store.when(key), None);
     }
 
     fn take(&mut self, now: Tick, at_most: usize) {
@@ -76,7 +72,7 @@ impl Model {
 
     fn end(mut self) {
         let rest: Vec<_> = self.expected.into_keys().collect();
-        assert_eq!(self.store.drain(), rest);
+        assert_eq!(self.store.drained(), rest);
         assert_eq!((self.store.len(), self.store.next_look()), (0, None));
     }
 }
