@@ -1,0 +1,97 @@
+//! Aging: who waits becomes more urgent, a level for each step.
+//!
+//! In: the heads, and the time if it matters. Out: the level that comes first. Its promise is argued in [`super`].
+
+use super::{Bits, Heads};
+use crate::ConfigError;
+use crate::time::Tick;
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Aging {
+    /// At least 1.
+    step: Tick,
+    /// The latest time that was read. What was aged then is aged now.
+    seen: Tick,
+}
+
+impl Aging {
+    /// A step of zero is refused: every task would count as most urgent, and the levels would mean nothing. One beyond
+    /// the clock's horizon never passes.
+    pub(crate) fn new(step: Duration) -> Result<Self, ConfigError> {
+        if step.is_zero() {
+            return Err(ConfigError::new(
+                "aging",
+                "0 ns",
+                "the step must be longer than zero, or the levels would have no effect",
+                "give a step of at least 1 ns, or use a queue without levels",
+            ));
+        }
+        let step = Tick::try_from(step.as_nanos()).unwrap_or(Tick::MAX);
+        Ok(Aging { step, seen: 0 })
+    }
+
+    /// `first` is the most urgent level that holds a task.
+    #[inline]
+    pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize, now: impl FnOnce() -> Tick) -> usize {
+        let mut oldest = first;
+        for level in Bits(heads.occupied & (heads.occupied - 1)) {
+            if heads.orders[level] < heads.orders[oldest] {
+                oldest = level;
+            }
+        }
+        // No level is more urgent, and no head is older. Or the oldest is as urgent as can be, and was before.
+        if oldest == first || self.is_aged(oldest, heads) {
+            return oldest;
+        }
+        self.seen = self.seen.max(now());
+        if self.is_aged(oldest, heads) {
+            return oldest;
+        }
+        // Nobody has waited longer than the oldest.
+        if self.waited(oldest, heads) < self.step {
+            return first;
+        }
+        self.compare(heads, first)
+    }
+
+    fn compare(&self, heads: &Heads<'_>, first: usize) -> usize {
+        let effective = |level: usize| self.effective_level(level, heads.stamps[level], self.seen);
+        let (mut best, mut at) = (first, effective(first));
+        for level in Bits(heads.occupied & (heads.occupied - 1)) {
+            // A younger head of a less urgent level cannot win; an older one does if it is no less urgent by now.
+            if heads.orders[level] < heads.orders[best] {
+                let candidate = effective(level);
+                if candidate <= at {
+                    (best, at) = (level, candidate);
+                }
+            }
+        }
+        best
+    }
+
+    fn waited(&self, level: usize, heads: &Heads<'_>) -> Tick {
+        self.seen.saturating_sub(heads.stamps[level])
+    }
+
+    /// Whether that head counts as one of level 0.
+    #[inline]
+    fn is_aged(&self, level: usize, heads: &Heads<'_>) -> bool {
+        let all = self.step.checked_mul(level as Tick);
+        all.is_some_and(|all| self.waited(level, heads) >= all)
+    }
+
+    pub(super) fn effective_level(&self, level: usize, stamp: Tick, now: Tick) -> usize {
+        let waited = now.saturating_sub(stamp);
+        // Mostly so, and a division costs more than all the rest.
+        if waited < self.step {
+            return level;
+        }
+        level.saturating_sub(usize::try_from(waited / self.step).unwrap_or(usize::MAX))
+    }
+
+    /// How long a task of that level can be overtaken by later ones.
+    pub(super) fn delay(&self, level: usize) -> Duration {
+        super::nanos(u128::from(self.step) * level as u128)
+    }
+}
