@@ -55,6 +55,8 @@ impl Aging {
         self.compare(heads, first)
     }
 
+    /// Some count as more urgent by now, the oldest not yet as most urgent. Kept out of the way of the usual cases.
+    #[inline(never)]
     fn compare(&self, heads: &Heads<'_>, first: usize) -> usize {
         let effective = |level: usize| self.effective_level(level, heads.stamps[level], self.seen);
         let (mut best, mut at) = (first, effective(first));
