@@ -187,7 +187,7 @@ impl Rule {
     }
 
     /// The longest wait of a task that finds `ahead` others waiting (in its level; under aging, in all): see "The longest
-    /// wait" above. `None` = no bound. Beyond the reach of `Duration` it is `Duration::MAX`.
+    /// wait" above. `level` is one of the queue's. `None` = no bound. Beyond the reach of `Duration` it is `Duration::MAX`.
     pub(crate) fn wait_bound(
         &self,
         level: usize,

@@ -71,10 +71,7 @@ impl Shares {
 
     #[inline]
     pub(super) fn took(&mut self, level: usize) {
-        // Without a weight there is nothing to count.
-        if self.strides[level] == 0 {
-            return;
-        }
+        // A level without a weight has a stride of 0, and its pass is never looked at.
         self.now = self.now.max(self.passes[level]);
         self.passes[level] = self.now + self.strides[level];
         if self.now >= FAR {

@@ -181,14 +181,14 @@ fn pri_04_an_endless_stream_of_urgent_tasks_holds_up_a_low_one_for_three_steps()
         // Two come for each that is taken: the backlog only grows.
         waiting.add(0, now);
         waiting.add(0, now + 1);
-        let (task, pick) = waiting
-            .take(&mut rule, || now + 1)
-            .expect("there are more and more");
+        let taken = waiting.take(&mut rule, || now + 1);
+        let (task, pick) = taken.expect("there are more and more");
         assert_eq!(pick.promoted, task.level == 3);
         if task.level == 3 {
             break;
         }
         now += 7;
+        assert!(now < 10_000, "it starves");
     }
     assert!((3_000..3_000 + 7).contains(&(now + 1)), "at {now}");
 }
@@ -227,11 +227,15 @@ fn a_clock_that_lags_behind_the_stamps_takes_nothing_back() {
     // Read before the tasks came: nobody has waited.
     let (task, _) = waiting.take(&mut rule, || 90).expect("two wait");
     assert_eq!(task.level, 0);
-    // What was aged at one reading stays so.
-    waiting.add(0, 120);
-    waiting.add(0, 121);
-    let (task, pick) = waiting.take(&mut rule, || 110).expect("three wait");
-    assert!(pick.promoted && task.level == 1);
+    // What one reading has made more urgent stays so at an earlier one.
+    let (mut rule, mut waiting) = (aging(10), Waiting::default());
+    for level in [3, 1, 1, 0] {
+        waiting.add(level, 100);
+    }
+    for reading in [110, 105] {
+        let (task, pick) = waiting.take(&mut rule, || reading).expect("two wait");
+        assert!(pick.promoted && task.level == 1);
+    }
 }
 
 #[test]

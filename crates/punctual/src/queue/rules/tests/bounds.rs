@@ -105,7 +105,7 @@ fn the_bound_of_shares_is_reached() {
     // The last level has just been served, and everybody else comes at once.
     let mut rule = shares(&[4, 2, 1]);
     assert_eq!(super::pick_of(&mut rule, 0b100), Some(2));
-    let before = (0..)
+    let before = (0..100)
         .take_while(|_| super::pick_of(&mut rule, 0b111) != Some(2))
         .count();
     let bound = rule.wait_bound(2, 0, Duration::from_nanos(1), 1);

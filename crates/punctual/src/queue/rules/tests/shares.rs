@@ -214,14 +214,14 @@ fn every_pick_is_that_of_exact_arithmetic() {
 #[test]
 fn passes_that_are_set_back_change_no_pick() {
     // Primes: no common multiple is small, and a pick of the last level costs 2^48. Sixteen thousand of them go far.
-    let weights = [4_294_967_291, 4_294_967_279, 3, 1];
+    let weights = [4_294_967_291, 4_294_967_279, 1, 1];
     let (mut rule, mut naive) = (shares(&weights), Naive::new(&weights, 1 << 48));
     let mut dice = Dice(63);
-    for _ in 0..100_000 {
+    for _ in 0..300_000 {
         let occupied = [0b1000, 0b1000, 0b1100, 0b1110, 0b1011, 0b0101][dice.level(6)];
         assert_eq!(pick_of(&mut rule, occupied), naive.pick(occupied));
     }
-    assert!(naive.now > 1 << 63, "that was not far");
+    assert!(naive.now > 1 << 64, "that was not far");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_level_that_comes_back_has_saved_nothing() {
                 .filter(|level| *level != back)
                 .map(|level| weights[level])
                 .max();
-            let in_a_row = (0..)
+            let in_a_row = (0..10_000)
                 .take_while(|_| pick_of(&mut rule, 0b1111) == Some(back))
                 .count();
             let most = 1 + weights[back] / largest.expect("three others");
