@@ -19,7 +19,7 @@ use crate::pool::reject::Patience;
 use crate::sync::Arc;
 use crate::task::block::{Entry, Options};
 use crate::task::record::{Boxed, Inline, Payload, fits_inline};
-use crate::task::{Class, here};
+use crate::task::{Class, Priority, here};
 use crate::{Reason, Rejected};
 use std::any::Any;
 use std::fmt;
@@ -49,6 +49,8 @@ pub struct Executor {
     // Beside the owner's own, so that a submission follows one pointer and not two.
     engine: Arc<Engine>,
     owner: Arc<Owner>,
+    /// What its tasks are, unless they say otherwise.
+    class: Class,
 }
 
 impl Executor {
@@ -56,6 +58,7 @@ impl Executor {
         Executor {
             engine: owner.engine.clone(),
             owner,
+            class: Class::ROOT,
         }
     }
 
@@ -70,13 +73,13 @@ impl Executor {
         F: FnOnce() + Send + 'static,
     {
         if const { fits_inline::<F>() } {
-            match self.engine.admit_plain(Class::ROOT, Inline::new(f)) {
+            match self.engine.admit_plain(self.class, Inline::new(f)) {
                 Ok(_) => Ok(()),
                 Err(refused) => self.execute_otherwise(refused, Inline::into_inner),
             }
         } else {
             // Boxed before anything is locked.
-            match self.engine.admit_plain(Class::ROOT, Boxed(Box::new(f))) {
+            match self.engine.admit_plain(self.class, Boxed(Box::new(f))) {
                 Ok(_) => Ok(()),
                 Err(refused) => self.execute_otherwise(refused, |boxed| *boxed.0),
             }
@@ -97,7 +100,7 @@ impl Executor {
         if self.engine.is_special() {
             return self.execute_with(Options::default(), unwrap(refused.payload));
         }
-        match self.engine.answer(Class::ROOT, refused, Patience::Policy) {
+        match self.engine.answer(self.class, refused, Patience::Policy) {
             Ok(_) => Ok(()),
             Err(refused) => Err(rejected(refused, unwrap)),
         }
@@ -160,10 +163,10 @@ impl Executor {
     ) -> Result<(), Rejected<Vec<F>>> {
         let mut payloads = piece.into_iter().map(wrap).collect::<Vec<_>>().into_iter();
         loop {
-            let Err(refused) = self.engine.admit_many(Class::ROOT, &mut payloads) else {
+            let Err(refused) = self.engine.admit_many(self.class, &mut payloads) else {
                 return Ok(());
             };
-            if let Err(refused) = self.engine.answer(Class::ROOT, refused, Patience::Policy) {
+            if let Err(refused) = self.engine.answer(self.class, refused, Patience::Policy) {
                 let rest = |first| std::iter::once(first).chain(payloads).map(&mut unwrap).collect();
                 return Err(rejected(refused, rest));
             }
@@ -180,7 +183,11 @@ impl Executor {
         if self.engine.is_special() {
             return self.submit_with(Options::default(), Patience::Policy, f);
         }
-        self.submit_entry(self.entry(true, None, f), Patience::Policy)
+        self.submit_entry(
+            self.class,
+            self.entry(self.class, true, None, f),
+            Patience::Policy,
+        )
     }
 
     /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
@@ -215,13 +222,14 @@ impl Executor {
         let executor = self.clone();
         // Captured here, in the submitter's context; the future may be polled elsewhere.
         let prepared = self.prepare(Options::default());
+        let class = self.class_of(None);
         async move {
             let options = match prepared {
                 Ok(options) => options,
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
             match executor.engine.wait_in_line().await {
-                Ok(permit) => executor.submit_granted(options, permit, f),
+                Ok(permit) => executor.submit_granted(class, options, permit, f),
                 Err(reason) => {
                     executor.engine.count_refused(&reason, 1);
                     Err(Rejected::new(f, reason))
@@ -233,6 +241,7 @@ impl Executor {
     /// Publishes a task with a permit that the line gave out.
     fn submit_granted<F, T>(
         &self,
+        class: Class,
         options: Options,
         permit: Permit,
         f: F,
@@ -241,9 +250,9 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let entry = self.entry(true, Some(options), f);
+        let entry = self.entry(class, true, Some(options), f);
         let block = entry.pointer();
-        match self.engine.publish(Class::ROOT, entry, true, permit) {
+        match self.engine.publish(class, entry, true, permit) {
             // SAFETY: as in `submit_with`.
             Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
             Err(refused) => {
@@ -252,6 +261,39 @@ impl Executor {
                 Err(rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
             }
         }
+    }
+
+    /// The same place at another priority: every task of it that names none has this one. In a queue without levels it
+    /// changes nothing but what hooks are told.
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue};
+    /// let pool = Pool::builder("orders").core_threads(1).queue(Queue::priority(1_000)).build()?;
+    /// let reports = pool.at_priority(Priority::LOW);
+    /// let seen = reports.submit(|| punctual::task::current().unwrap().priority())?;
+    /// assert_eq!(seen.join()?, Priority::LOW);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn at_priority(&self, priority: Priority) -> Executor {
+        Executor {
+            class: self.class.with_priority(priority),
+            ..self.clone()
+        }
+    }
+
+    /// What a task submitted here is: of its own priority, or this executor's, or where the pool says so its parent's.
+    pub(crate) fn class_of(&self, own: Option<Priority>) -> Class {
+        if let Some(priority) = own {
+            return self.class.with_priority(priority);
+        }
+        if !self.class.is_given() && self.engine.config.inherits_priority {
+            let parent = here(|here| here.class_in(&self.engine.home));
+            if let Some(parent) = parent {
+                return self.class.inheriting(parent.priority());
+            }
+        }
+        self.class
     }
 
     /// A task with options: a name, a token.
@@ -264,6 +306,7 @@ impl Executor {
     pub fn downgrade(&self) -> WeakExecutor {
         WeakExecutor {
             owner: Arc::downgrade(&self.owner),
+            class: self.class,
         }
     }
 
@@ -282,7 +325,9 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        let handle = self.submit_entry(self.entry(true, Some(options), f), patience)?;
+        let class = self.class_of(options.priority);
+        let entry = self.entry(class, true, Some(options), f);
+        let handle = self.submit_entry(class, entry, patience)?;
         if let Some(limit) = patience_in_queue {
             self.engine.expire_in(handle.task_ref().reference(), limit);
         }
@@ -291,15 +336,20 @@ impl Executor {
 
     /// Gets a block in that was made for an `F` with a handle.
     #[inline]
-    fn submit_entry<F, T>(&self, entry: Entry, patience: Patience) -> Result<TaskHandle<T>, Rejected<F>>
+    fn submit_entry<F, T>(
+        &self,
+        class: Class,
+        entry: Entry,
+        patience: Patience,
+    ) -> Result<TaskHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let block = entry.pointer();
-        let admitted = match self.engine.admit(Class::ROOT, entry) {
+        let admitted = match self.engine.admit(class, entry) {
             Ok(woke) => Ok(woke),
-            Err(refused) => self.engine.answer(Class::ROOT, refused, patience),
+            Err(refused) => self.engine.answer(class, refused, patience),
         };
         match admitted {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
@@ -319,8 +369,9 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        let entry = self.entry(false, Some(options), f);
-        let admitted = self.engine.admit_or_answer(Class::ROOT, entry, Patience::Policy);
+        let class = self.class_of(options.priority);
+        let entry = self.entry(class, false, Some(options), f);
+        let admitted = self.engine.admit_or_answer(class, entry, Patience::Policy);
         // SAFETY: as in `submit_with`.
         admitted
             .map(drop)
@@ -345,12 +396,12 @@ impl Executor {
     }
 
     #[inline]
-    fn entry<F, T>(&self, with_handle: bool, options: Option<Options>, f: F) -> Entry
+    fn entry<F, T>(&self, class: Class, with_handle: bool, options: Option<Options>, f: F) -> Entry
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Entry::new(self.engine.origin(Class::ROOT), with_handle, options, f)
+        Entry::new(self.engine.origin(class), with_handle, options, f)
     }
 }
 

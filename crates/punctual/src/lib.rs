@@ -224,7 +224,7 @@ pub use pool::{
     Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
     Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
 };
-pub use queue::{Capacity, Queue};
+pub use queue::{Capacity, PriorityQueue, Queue};
 pub use task::{Outcome, Priority, TaskInfo};
 pub use time::{
     Clock, LastRun, ManualClock, Missed, OnFailure, Overlap, Run, RunResult, Schedule, ScheduleError,

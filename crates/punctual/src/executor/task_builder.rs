@@ -4,8 +4,8 @@ use super::Executor;
 use crate::Rejected;
 use crate::handle::TaskHandle;
 use crate::pool::reject::Patience;
-use crate::task::Token;
 use crate::task::block::Options;
+use crate::task::{Priority, Token};
 use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -38,6 +38,21 @@ impl<'a, F> TaskBuilder<'a, F> {
     /// What hooks, statistics and errors call it.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.options.name = Some(name.into());
+        self
+    }
+
+    /// How urgent it is, whatever the executor's own priority. Default: the executor's, and [`Priority::NORMAL`] where that has none.
+    /// In a queue without levels it changes nothing but what hooks are told.
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue};
+    /// let pool = Pool::builder("orders").core_threads(1).queue(Queue::priority(1_000)).build()?;
+    /// let rebuild = pool.task(|| "rebuilt").priority(Priority::LOW).submit()?;
+    /// assert_eq!(rebuild.join()?, "rebuilt");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.options.priority = Some(priority);
         self
     }
 

@@ -9,7 +9,6 @@ use crate::handle::TaskHandle;
 use crate::pool::State;
 use crate::pool::repeating::{Alone, Body, MOST_CONTEXTS, Repeating, ScheduleHandle};
 use crate::sync::Arc;
-use crate::task::Class;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
 use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
 use crate::{ConfigError, Reason, Rejected};
@@ -104,14 +103,16 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let priority = options.as_ref().and_then(|options| options.priority);
         if options.is_some() || self.engine.is_special() {
             options = match self.prepare(options.unwrap_or_default()) {
                 Ok(options) => Some(options),
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
         }
+        let class = self.class_of(priority);
         let engine = &self.engine;
-        let entry = Entry::delayed(engine.origin(Class::TIMED), options, timer, f);
+        let entry = Entry::delayed(engine.origin(class.timed()), options, timer, f);
         let block = entry.pointer();
         match engine.submit_delayed(axis, when, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
@@ -213,7 +214,7 @@ impl Executor {
     }
 
     fn start(&self, when: Schedule, at_once: usize, body: Body) -> ScheduleHandle {
-        let handle = Repeating::start(&self.engine, when, at_once, body);
+        let handle = Repeating::start(&self.engine, when, at_once, self.class_of(None), body);
         // Idle workers may have left since they were counted on; the next submission tries again if this fails.
         let _ = self.engine.ensure_worker();
         handle

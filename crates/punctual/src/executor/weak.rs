@@ -3,6 +3,7 @@
 use super::Executor;
 use crate::pool::owner::Owner;
 use crate::sync::Weak;
+use crate::task::Class;
 use std::fmt;
 
 /// A reference to an executor that does not keep its pool open.
@@ -18,13 +19,18 @@ use std::fmt;
 #[derive(Clone)]
 pub struct WeakExecutor {
     pub(super) owner: Weak<Owner>,
+    pub(super) class: Class,
 }
 
 impl WeakExecutor {
     /// The executor, if its pool still has an owner.
     #[must_use]
     pub fn upgrade(&self) -> Option<Executor> {
-        self.owner.upgrade().map(Executor::of)
+        let owner = self.owner.upgrade()?;
+        Some(Executor {
+            class: self.class,
+            ..Executor::of(owner)
+        })
     }
 }
 

@@ -22,7 +22,7 @@ use crate::task::block::{Entry, Header, Options};
 use crate::task::record::Slot;
 use crate::task::side::next_id;
 use crate::task::state::Claim;
-use crate::task::{Class, Here, here, panic_text};
+use crate::task::{Here, here, panic_text};
 use crate::time::Wait;
 use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Executor, JoinError};
@@ -260,12 +260,13 @@ impl<'scope> Scope<'scope, '_> {
         let engine = self.executor.engine();
         // In a forked child it is refused, and runs here.
         let options = self.executor.prepare(Options::default()).ok();
+        let class = self.executor.class_of(None);
         let is_refused = options.is_none();
         let address = work.pending.block.clone();
         let task = move || work.run();
         // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
         // longer than that call. Its value is `()`.
-        let entry = unsafe { Entry::scoped(engine.origin(Class::ROOT), with_handle, options, task) };
+        let entry = unsafe { Entry::scoped(engine.origin(class), with_handle, options, task) };
         let block = entry.pointer();
         let child = address.zip(self.shared.family.as_ref()).map(|(address, family)| {
             address.store(block.addr().get(), Relaxed);
@@ -276,7 +277,7 @@ impl<'scope> Scope<'scope, '_> {
         let refused = if is_refused {
             entry
         } else {
-            match engine.admit_or_answer(Class::ROOT, entry, Patience::OrHere(None)) {
+            match engine.admit_or_answer(class, entry, Patience::OrHere(None)) {
                 Ok(woke) => {
                     // Only now: the brace may take it at once.
                     self.shared.add_child(child);
@@ -287,7 +288,7 @@ impl<'scope> Scope<'scope, '_> {
         };
         let claim = refused.header().state.claim();
         debug_assert_eq!(claim, Claim::Won, "a refused task was seen by somebody");
-        engine.run_as_guest(&mut Slot::holding(Class::ROOT, refused));
+        engine.run_as_guest(&mut Slot::holding(class, refused));
         (block, false)
     }
 

@@ -58,8 +58,8 @@ impl Engine {
         class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
-        if class == Class::TIMED {
-            return self.admit_covered(payload);
+        if class.is_delayed() {
+            return self.admit_covered(class, payload);
         }
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
@@ -263,8 +263,8 @@ impl Engine {
         permit: Permit,
     ) -> Result<bool, Refused<P>> {
         permit.spend();
-        if class == Class::TIMED {
-            return self.publish_covered(payload);
+        if class.is_delayed() {
+            return self.publish_covered(class, payload);
         }
         let is_put_off = loop {
             let mut producers = self.room.producers();

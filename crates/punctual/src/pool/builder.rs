@@ -32,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) delayed_at_shutdown: AtShutdown,
     pub(crate) repeating_at_shutdown: AtShutdown,
     pub(crate) covers_delayed: bool,
+    pub(crate) inherits_priority: bool,
     pub(crate) on_slow: Option<TimeHook>,
     pub(crate) on_late: Option<(Duration, TimeHook)>,
     /// Why the size may not be changed, if it may not.
@@ -75,6 +76,7 @@ pub struct PoolBuilder {
     delayed_at_shutdown: AtShutdown,
     repeating_at_shutdown: AtShutdown,
     covers_delayed: bool,
+    inherits_priority: bool,
     on_slow: Option<TimeHook>,
     on_late: Option<(Duration, TimeHook)>,
     sealed: Option<&'static str>,
@@ -113,6 +115,7 @@ impl PoolBuilder {
             delayed_at_shutdown: AtShutdown::default(),
             repeating_at_shutdown: AtShutdown::default(),
             covers_delayed: false,
+            inherits_priority: false,
             on_slow: None,
             on_late: None,
             sealed: None,
@@ -212,6 +215,26 @@ impl PoolBuilder {
     /// ```
     pub fn capacity_covers_delayed(mut self, on: bool) -> Self {
         self.covers_delayed = on;
+        self
+    }
+
+    /// Whether a task that is submitted from inside a task of the same pool, and names no priority, starts with that one's.
+    /// Default: no; it is [`Priority::NORMAL`](crate::Priority::NORMAL). It costs a submission the shortest way in.
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue, task};
+    ///
+    /// let pool = Pool::builder("p").core_threads(1).queue(Queue::priority(100)).inherit_priority(true).build()?;
+    /// let parent = pool.task(|| {
+    ///     let pool = task::current_executor().unwrap();
+    ///     pool.submit(|| task::current().unwrap().priority()).unwrap()
+    /// });
+    /// let child = parent.priority(Priority::HIGH).submit()?.join()?;
+    /// assert_eq!(child.join()?, Priority::HIGH);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn inherit_priority(mut self, on: bool) -> Self {
+        self.inherits_priority = on;
         self
     }
 
@@ -396,6 +419,7 @@ impl PoolBuilder {
         let size = self.size()?;
         size.check_reachable(self.queue.capacity(), self.growth)?;
         check_keep_alive(self.keep_alive, self.core_timeout)?;
+        self.queue.discipline()?;
         let most = MAX_THREADS - size.max;
         let spare_threads = self.spare_threads.unwrap_or_else(|| parallelism().min(most));
         if spare_threads > most {
@@ -445,6 +469,7 @@ impl PoolBuilder {
             delayed_at_shutdown: self.delayed_at_shutdown,
             repeating_at_shutdown: self.repeating_at_shutdown,
             covers_delayed: self.covers_delayed,
+            inherits_priority: self.inherits_priority,
             on_slow: self.on_slow,
             on_late: self.on_late,
             sealed: self.sealed,
@@ -506,6 +531,7 @@ impl fmt::Debug for PoolBuilder {
             .field("delayed_at_shutdown", &self.delayed_at_shutdown)
             .field("repeating_at_shutdown", &self.repeating_at_shutdown)
             .field("capacity_covers_delayed", &self.covers_delayed)
+            .field("inherit_priority", &self.inherits_priority)
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)

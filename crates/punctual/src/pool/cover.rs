@@ -21,13 +21,18 @@ use crate::task::record::{Payload, Slot};
 impl Engine {
     /// Accepts a delayed task, with a permit or by the policy. `Err`: given back, and counted.
     pub(super) fn admit_delayed_by_capacity(self: &Arc<Self>, entry: Entry) -> Result<(), (Entry, Reason)> {
-        match self.admit_or_answer(Class::TIMED, entry, Patience::Policy) {
+        let class = entry.header().class;
+        match self.admit_or_answer(class, entry, Patience::Policy) {
             Ok(_) => Ok(()),
             Err(refused) => Err((refused.payload, refused.reason)),
         }
     }
 
-    pub(super) fn admit_covered<P: Payload>(self: &Arc<Self>, payload: P) -> Result<bool, Refused<P>> {
+    pub(super) fn admit_covered<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
         {
             let mut producers = self.room.producers();
             let capacity = producers.capacity();
@@ -49,12 +54,16 @@ impl Engine {
                 return Err(Refused { payload, reason });
             }
         }
-        self.publish(Class::TIMED, payload, false, Permit::of_plan())
+        self.publish(class, payload, false, Permit::of_plan())
     }
 
     /// Puts a delayed task for which a permit is held into the timers. (False, for "woke nobody for it".)
-    pub(super) fn publish_covered<P: Payload>(self: &Arc<Self>, payload: P) -> Result<bool, Refused<P>> {
-        let mut slot = Slot::holding(Class::TIMED, payload);
+    pub(super) fn publish_covered<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
+        let mut slot = Slot::holding(class, payload);
         let Some(entry) = slot.take_entry() else {
             unreachable!("only a block has a time")
         };
@@ -75,7 +84,7 @@ impl Engine {
             Err((entry, reason)) => {
                 self.uncover(1);
                 // SAFETY: the payload was this entry.
-                let payload = unsafe { Slot::holding(Class::TIMED, entry).into_payload() };
+                let payload = unsafe { Slot::holding(class, entry).into_payload() };
                 Err(Refused { payload, reason })
             }
         }

@@ -61,8 +61,8 @@ pub(crate) struct Engine {
     pub(crate) home: HomeRef,
     pub(crate) observed: Observed,
     pub(crate) generation: u16,
-    /// The generation in which a submission needs no more than the common way; none for a pool with decorators or with
-    /// a manual clock.
+    /// The generation in which a submission needs no more than the common way; none for a pool with decorators, with
+    /// inherited priorities, or with a manual clock.
     plain_generation: u32,
     /// Mirror of the crew's size, core in the upper half.
     pub(super) size: AtomicU64,
@@ -145,7 +145,8 @@ impl Engine {
             let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
                 let clock = config.clock.clone();
                 // A generation has sixteen bits: no process has the other one.
-                let plain_generation = if hooks.decorators.is_empty() && !clock.is_manual() {
+                let is_plain = hooks.decorators.is_empty() && !clock.is_manual() && !config.inherits_priority;
+                let plain_generation = if is_plain {
                     u32::from(fork::generation())
                 } else {
                     u32::MAX
@@ -217,8 +218,8 @@ impl Engine {
         self.generation != fork::generation()
     }
 
-    /// Whether a submission needs more than the common way: this process is a fork, tasks are decorated, or waiters go
-    /// by a manual clock. One comparison for all.
+    /// Whether a submission needs more than the common way: this process is a fork, tasks are decorated or inherit a
+    /// priority, or waiters go by a manual clock. One comparison for all.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.plain_generation != u32::from(fork::generation())

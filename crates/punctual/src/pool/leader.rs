@@ -16,7 +16,6 @@ use super::state::State;
 use super::timers::{Book, Due, Timer};
 use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use crate::sync::{Arc, Guard, atomic};
-use crate::task::Class;
 use crate::task::block::{Entry, Reference};
 use crate::time::{Axis, Clock, Taken, Tick};
 use crate::worker::idle::{Bed, Idle};
@@ -224,7 +223,7 @@ impl Engine {
                     if index.is_multiple_of(SAMPLE) {
                         piece.samples.push(late);
                     }
-                    if entry.header().class == Class::REPEATED {
+                    if entry.header().class.is_repeated() {
                         book.counts.accepted += 1;
                         book.runs -= 1;
                     }

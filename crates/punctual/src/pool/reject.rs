@@ -196,7 +196,7 @@ impl Engine {
             (Reason::Full { .. }, Patience::Policy) => self.answer_by_policy(class, refused),
             (Reason::Full { .. }, Patience::Within(limit)) => self.admit_within(class, refused, Some(limit)),
             (Reason::Full { .. }, Patience::OrHere(_)) if self.is_own_thread() => {
-                Ok(self.run_for_caller(refused))
+                Ok(self.run_for_caller(class, refused))
             }
             (Reason::Full { .. }, Patience::OrHere(limit)) => self.admit_within(class, refused, limit),
             _ => Err(refused),
@@ -247,7 +247,7 @@ impl Engine {
             Answer::Abort => Err(refused),
             // It would run before its time.
             Answer::CallerRuns if class.is_timed() => Err(refused),
-            Answer::CallerRuns => Ok(self.run_for_caller(refused)),
+            Answer::CallerRuns => Ok(self.run_for_caller(class, refused)),
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);
                 // Never accepted, so no hook hears of its end.
@@ -260,9 +260,9 @@ impl Engine {
     }
 
     /// Runs a task that was not accepted on the thread that brought it. (False, for "woke nobody".)
-    fn run_for_caller<P: Payload>(self: &Arc<Self>, refused: Refused<P>) -> bool {
+    fn run_for_caller<P: Payload>(self: &Arc<Self>, class: Class, refused: Refused<P>) -> bool {
         self.rejections.caller_ran.fetch_add(1, Relaxed);
-        let mut slot = Slot::holding(Class::ROOT, refused.payload);
+        let mut slot = Slot::holding(class, refused.payload);
         if let Some(entry) = slot.peek_entry() {
             // Nobody else has the block yet.
             let _ = entry.header().state.claim();

@@ -20,7 +20,7 @@ use crate::sync::unmodelled::Relaxed;
 use crate::sync::{Arc, Lock, WaitWord, Weak};
 use crate::task::block::Options;
 use crate::task::decorate::Contexts;
-use crate::task::{Token, contain, here, panic_text};
+use crate::task::{Class, Token, contain, here, panic_text};
 use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Verdict};
 use progress::{Phase, Plan, Progress, Waiting};
 use std::any::Any;
@@ -37,6 +37,8 @@ pub(crate) struct Repeating {
     number: u64,
     /// How many runs may be in progress at once.
     at_once: usize,
+    /// What its runs are.
+    class: Class,
     body: Lock<Body>,
     progress: Lock<Progress>,
     /// See [`Repeating::OVER`].
@@ -98,6 +100,7 @@ impl Repeating {
         engine: &Arc<Engine>,
         schedule: Schedule,
         at_once: usize,
+        class: Class,
         body: Body,
     ) -> ScheduleHandle {
         let cursor = Cursor::new(&schedule, &now(engine));
@@ -106,6 +109,7 @@ impl Repeating {
             fork: engine.generation,
             number: engine.next_schedule(),
             at_once,
+            class,
             body: Lock::new(body),
             progress: Lock::new(Progress::new(schedule, cursor)),
             word: WaitWord::new(0),
@@ -180,7 +184,7 @@ impl Repeating {
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
         };
-        match engine.keep_run(due, options, move || firing.run()) {
+        match engine.keep_run(due, self.class, options, move || firing.run()) {
             Ok(handle) => {
                 progress.is_asked_for = false;
                 progress.waiting = Some(Waiting { number, handle });

@@ -287,7 +287,7 @@ impl Engine {
             return Err(entry);
         }
         book.insert(axis, entry);
-        if class == Class::TIMED {
+        if class.is_delayed() {
             book.counts.accepted += 1;
         } else {
             book.runs += 1;
@@ -317,6 +317,7 @@ impl Engine {
     pub(super) fn keep_run<F>(
         &self,
         due: time::Due,
+        class: Class,
         options: Options,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
@@ -324,8 +325,8 @@ impl Engine {
         F: FnOnce() + Send + 'static,
     {
         match due.axis {
-            Axis::Ticks => self.keep_run_by(due, Delay::until(due.at), options, closure),
-            Axis::Wall => self.keep_run_by(due, Appointment::at(due.at), options, closure),
+            Axis::Ticks => self.keep_run_by(due, Delay::until(due.at), class, options, closure),
+            Axis::Wall => self.keep_run_by(due, Appointment::at(due.at), class, options, closure),
         }
     }
 
@@ -333,13 +334,14 @@ impl Engine {
         &self,
         due: time::Due,
         timer: K,
+        class: Class,
         options: Options,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
     where
         F: FnOnce() + Send + 'static,
     {
-        let entry = Entry::delayed(self.origin(Class::REPEATED), Some(options), timer, closure);
+        let entry = Entry::delayed(self.origin(class.repeated()), Some(options), timer, closure);
         let pointer = entry.pointer();
         match self.keep_until(due.axis, due.at, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce()`, and this is that handle.
@@ -366,7 +368,7 @@ impl Engine {
         // SAFETY: the caller holds a share.
         self.no_longer_expires(unsafe { task.as_ref() });
         if class.is_timed() {
-            self.uncover(usize::from(class == Class::TIMED));
+            self.uncover(usize::from(class.is_delayed()));
             return self.remove_timed(task, how);
         }
         self.remove_queued(how);
@@ -389,7 +391,7 @@ impl Engine {
         let entry = book.forget(pointer, &self.timers);
         // A run of a schedule is accepted when its time has come.
         match how {
-            _ if header.class == Class::REPEATED => book.runs -= 1,
+            _ if header.class.is_repeated() => book.runs -= 1,
             Removal::Returned => book.counts.returned += 1,
             _ => book.counts.cancelled += 1,
         }

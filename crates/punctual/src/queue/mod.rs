@@ -7,6 +7,7 @@
 
 mod chain;
 mod counts;
+mod levels;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod producers;
@@ -18,8 +19,12 @@ mod segment;
 mod tests;
 
 pub(crate) use counts::Tally;
+pub use levels::PriorityQueue;
+pub(crate) use levels::{Discipline, Settings};
 pub(crate) use producers::Refusal;
 pub(crate) use room::Room;
+
+use crate::ConfigError;
 
 /// How much may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,23 +61,20 @@ impl Capacity {
 #[derive(Debug, Clone)]
 pub struct Queue {
     capacity: Capacity,
+    levels: Option<Settings>,
 }
 
 impl Queue {
     /// First in, first out, at most `n` waiting tasks. `bounded(0)` is [`Queue::handoff`].
     #[must_use]
     pub fn bounded(n: usize) -> Self {
-        Queue {
-            capacity: Capacity::Bounded(n),
-        }
+        Queue::plain(Capacity::Bounded(n))
     }
 
     /// First in, first out, without a bound: a producer that is faster than the workers fills the memory.
     #[must_use]
     pub fn unbounded() -> Self {
-        Queue {
-            capacity: Capacity::Unbounded,
-        }
+        Queue::plain(Capacity::Unbounded)
     }
 
     /// No waiting room: a task is accepted only if a worker is free for it, or may be started.
@@ -81,7 +83,35 @@ impl Queue {
         Queue::bounded(0)
     }
 
+    /// By urgency: four levels, first in, first out inside each; see [`PriorityQueue`] for more or fewer levels, and for
+    /// what keeps the less urgent ones from starving.
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue};
+    /// let pool = Pool::builder("orders").core_threads(2).queue(Queue::priority(1_000)).build()?;
+    /// let report = pool.task(|| "report").priority(Priority::LOW).submit()?;
+    /// let payment = pool.task(|| "payment").priority(Priority::URGENT).submit()?;
+    /// # let _ = (report.join()?, payment.join()?);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn priority(capacity: impl Into<Capacity>) -> PriorityQueue {
+        PriorityQueue::new(capacity.into())
+    }
+
+    fn plain(capacity: Capacity) -> Self {
+        Queue {
+            capacity,
+            levels: None,
+        }
+    }
+
     pub(crate) fn capacity(&self) -> Capacity {
         self.capacity
+    }
+
+    /// How its levels are served; `None` for a queue without levels.
+    pub(crate) fn discipline(&self) -> Result<Option<Discipline>, ConfigError> {
+        self.levels.as_ref().map(Settings::check).transpose()
     }
 }

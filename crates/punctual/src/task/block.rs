@@ -30,7 +30,7 @@ use super::recycle;
 use super::side::Side;
 use super::state::{End, Snapshot, State};
 use super::watch::Limits;
-use super::{Class, Token, contain, discard};
+use super::{Class, Priority, Token, contain, discard};
 use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::Acquire;
@@ -154,6 +154,8 @@ const _: () = {
 /// What a task may be given beyond its closure; anything set here costs it a side record.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
+    /// Kept in the task's class, not in its side record.
+    pub(crate) priority: Option<Priority>,
     pub(crate) name: Option<Cow<'static, str>>,
     pub(crate) token: Option<Token>,
     pub(crate) clock: Option<Clock>,

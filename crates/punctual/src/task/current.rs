@@ -12,7 +12,7 @@ use super::home::HomeRef;
 use super::side::next_id;
 use super::token::{Cancelled, Token};
 use super::watch::Visible;
-use super::{Priority, TaskInfo};
+use super::{Class, Priority, TaskInfo};
 use crate::observe::counters::Counters;
 use crate::sync::local;
 use crate::time::{Clock, Place, Wait, Waked, deadline_after};
@@ -57,7 +57,7 @@ pub(crate) struct Host<'a> {
 #[derive(Clone, Copy)]
 enum Running {
     Nothing,
-    Closure(fn() -> &'static str),
+    Closure(fn() -> &'static str, Class),
     Block(NonNull<Header>),
 }
 
@@ -125,8 +125,8 @@ impl<'a> Frame<'a> {
     }
 
     #[inline]
-    pub(crate) fn begin_closure(&self, type_name: fn() -> &'static str) {
-        self.task.set(Running::Closure(type_name));
+    pub(crate) fn begin_closure(&self, type_name: fn() -> &'static str, class: Class) {
+        self.task.set(Running::Closure(type_name, class));
     }
 
     /// The caller keeps the block's task share until [`Frame::end`].
@@ -161,7 +161,7 @@ impl<'a> Frame<'a> {
         match self.task.get() {
             // SAFETY: between `begin_block` and `end` the runner holds the task's share.
             Running::Block(block) => Some(unsafe { block.as_ref() }),
-            Running::Nothing | Running::Closure(_) => None,
+            Running::Nothing | Running::Closure(..) => None,
         }
     }
 
@@ -203,9 +203,9 @@ impl<'a> Frame<'a> {
         if let Some(block) = self.block() {
             return block.info();
         }
-        let type_name = match self.task.get() {
-            Running::Closure(type_name) => type_name(),
-            Running::Nothing | Running::Block(_) => "nothing",
+        let (type_name, class) = match self.task.get() {
+            Running::Closure(type_name, class) => (type_name(), class),
+            Running::Nothing | Running::Block(_) => ("nothing", Class::ROOT),
         };
         let id = self.id.get().unwrap_or_else(|| {
             let id = next_id();
@@ -217,7 +217,7 @@ impl<'a> Frame<'a> {
             id,
             name: None,
             type_name,
-            priority: Priority::NORMAL,
+            priority: class.priority(),
         }
     }
 }
@@ -305,6 +305,19 @@ impl Here<'_> {
             is_running && frame.is_counted && std::ptr::eq(frame.home, home)
         };
         self.frames().filter(mine).count() as u64
+    }
+
+    /// What the task that calls is, if it is one of this home's.
+    pub(crate) fn class_in(&self, home: &HomeRef) -> Option<Class> {
+        let frame = match self {
+            Here::Inside(frame) if std::ptr::eq(frame.home, home) => frame,
+            _ => return None,
+        };
+        match frame.task.get() {
+            Running::Nothing => None,
+            Running::Closure(_, class) => Some(class),
+            Running::Block(_) => frame.block().map(|block| block.class),
+        }
     }
 
     /// The token of the task that calls, which interrupts its waits.

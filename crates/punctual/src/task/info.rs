@@ -90,6 +90,10 @@ impl Priority {
     pub const fn level(n: u8) -> Self {
         Self(n)
     }
+
+    pub(crate) const fn number(self) -> u8 {
+        self.0
+    }
 }
 
 impl Ord for Priority {

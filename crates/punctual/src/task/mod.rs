@@ -56,21 +56,82 @@ pub(crate) use info::panic_text;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which part of a pool a task belongs to. Every task carries one from its submission on; a plain pool has only
-/// [`Class::ROOT`], views and levels add theirs.
+/// What a task is to the pool, from its submission on: how urgent, and whether it waits for a time first.
+///
+/// ```text
+///  | priority 8 bits | 5 bits free | given 1 bit | kind 2 bits |
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Class(pub(crate) u16);
+pub(crate) struct Class(u16);
 
 impl Class {
-    pub(crate) const ROOT: Class = Class(0);
+    const KIND: u16 = 0b11;
     /// Delayed tasks, and those whose time has come.
-    pub(crate) const TIMED: Class = Class(1);
+    const TIMED: u16 = 1;
     /// Runs of a schedule: accepted when their time has come, not before.
-    pub(crate) const REPEATED: Class = Class(2);
+    const REPEATED: u16 = 2;
+    /// The submitter named the priority: no other is inherited.
+    const GIVEN: u16 = 1 << 2;
+    const PRIORITY_SHIFT: u16 = 8;
+
+    /// A task without a time, and without a priority of its own.
+    pub(crate) const ROOT: Class = Class((Priority::NORMAL.number() as u16) << Class::PRIORITY_SHIFT);
+
+    /// The same with a priority that the submitter named.
+    pub(crate) const fn with_priority(self, priority: Priority) -> Self {
+        Class(self.inheriting(priority).0 | Class::GIVEN)
+    }
+
+    /// The same with somebody else's priority.
+    pub(crate) const fn inheriting(self, priority: Priority) -> Self {
+        let rest = self.0 & ((1 << Class::PRIORITY_SHIFT) - 1);
+        Class(rest | (priority.number() as u16) << Class::PRIORITY_SHIFT)
+    }
+
+    /// The same for a task that waits for its time.
+    pub(crate) const fn timed(self) -> Self {
+        Class(self.0 & !Class::KIND | Class::TIMED)
+    }
+
+    /// The same for a run of a schedule.
+    pub(crate) const fn repeated(self) -> Self {
+        Class(self.0 & !Class::KIND | Class::REPEATED)
+    }
 
     /// Whether its tasks wait for a time before they wait for a worker.
     pub(crate) fn is_timed(self) -> bool {
-        matches!(self, Class::TIMED | Class::REPEATED)
+        self.0 & Class::KIND != 0
+    }
+
+    /// A delayed task; not a run of a schedule.
+    #[inline]
+    pub(crate) fn is_delayed(self) -> bool {
+        self.0 & Class::KIND == Class::TIMED
+    }
+
+    pub(crate) fn is_repeated(self) -> bool {
+        self.0 & Class::KIND == Class::REPEATED
+    }
+
+    /// Whether the submitter named the priority.
+    pub(crate) fn is_given(self) -> bool {
+        self.0 & Class::GIVEN != 0
+    }
+
+    #[inline]
+    pub(crate) fn priority(self) -> Priority {
+        Priority::level((self.0 >> Class::PRIORITY_SHIFT) as u8)
+    }
+
+    #[inline]
+    pub(crate) fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// What [`Class::bits`] gave.
+    #[inline]
+    pub(crate) fn of_bits(bits: u16) -> Self {
+        Class(bits)
     }
 }
 

@@ -13,7 +13,7 @@
 use super::block::{Entry, Header};
 use super::side::next_id;
 use super::state::End;
-use super::{Class, Priority, TaskInfo};
+use super::{Class, TaskInfo};
 use crate::time::Tick;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -128,7 +128,7 @@ pub(crate) fn header<P: Payload>(class: Class) -> u64 {
     let table: &'static Table = &P::TABLE;
     let address = std::ptr::from_ref(table).expose_provenance() as u64;
     debug_assert!(address >> 48 == 0, "a static lies beyond 48 bits");
-    u64::from(class.0) << 48 | address
+    u64::from(class.bits()) << 48 | address
 }
 
 /// The class and table a header word names.
@@ -140,7 +140,7 @@ pub(crate) unsafe fn read_header(word: u64) -> (Class, &'static Table) {
     let address = (word & ((1 << 48) - 1)) as usize;
     // SAFETY: the address is that of a static table whose provenance `header` exposed.
     let table = unsafe { &*std::ptr::with_exposed_provenance::<Table>(address) };
-    (Class((word >> 48) as u16), table)
+    (Class::of_bits((word >> 48) as u16), table)
 }
 
 /// When a record came into the queue.
@@ -215,6 +215,12 @@ impl Slot {
         }
     }
 
+    /// What it was submitted as.
+    #[inline]
+    pub(crate) fn class(&self) -> Class {
+        self.class
+    }
+
     #[inline]
     pub(crate) fn is_entry(&self) -> bool {
         self.table.is_some_and(|table| table.is_entry)
@@ -258,7 +264,7 @@ impl Slot {
                 id: next_id(),
                 name: None,
                 type_name: self.type_name()(),
-                priority: Priority::NORMAL,
+                priority: self.class.priority(),
             },
         }
     }
@@ -268,13 +274,14 @@ impl Slot {
     pub(crate) fn end_unrun(mut self, end: End, told: Option<&dyn Fn(&TaskInfo<'_>)>) {
         let Some(entry) = self.take_entry() else {
             let told = told.map(|told| (told, self.info().id, self.type_name()()));
+            let priority = self.class.priority();
             drop(self);
             if let Some((told, id, type_name)) = told {
                 told(&TaskInfo {
                     id,
                     name: None,
                     type_name,
-                    priority: Priority::NORMAL,
+                    priority,
                 });
             }
             return;

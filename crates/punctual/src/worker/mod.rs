@@ -20,7 +20,7 @@ use crate::sync::{self, Arc, atomic, is_multi_core};
 use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
-use crate::task::{Class, Frame, Host, recycle};
+use crate::task::{Frame, Host, recycle};
 use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
 use idle::Bed;
 use std::time::Duration;
@@ -197,7 +197,7 @@ impl Worker<'_> {
             self.due_in_a_row += 1;
             self.lives_by_the_clock = true;
             if self.engine.config.covers_delayed {
-                let is_delayed = |entry: &Entry| entry.header().class == Class::TIMED;
+                let is_delayed = |entry: &Entry| entry.header().class.is_delayed();
                 self.engine
                     .uncover(usize::from(slot.peek_entry().is_some_and(is_delayed)));
             }

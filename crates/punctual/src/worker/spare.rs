@@ -17,7 +17,7 @@ use crate::task::home::{HomeRef, Removal};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::state::Claim;
-use crate::task::{Class, Frame, Here, Token, here};
+use crate::task::{Frame, Here, Token, here};
 use crate::time::Wait;
 use std::ptr::NonNull;
 
@@ -43,7 +43,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     let Some(host) = here.host() else { return false };
-    if block.state.load().is_claimed() || block.class != Class::ROOT {
+    if block.state.load().is_claimed() || block.class.is_timed() {
         return false;
     }
     if !std::ptr::eq(block.home(), host.home) {

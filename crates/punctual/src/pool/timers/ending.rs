@@ -47,7 +47,7 @@ impl Closing {
 
     /// Whether a task of this class may still be given a time.
     pub(super) fn is_open_for(&self, class: Class) -> bool {
-        let goes_on = class == Class::REPEATED && self.repeating == AtShutdown::Run;
+        let goes_on = class.is_repeated() && self.repeating == AtShutdown::Run;
         !self.is_closed || (goes_on && !self.is_stopped)
     }
 }
@@ -118,7 +118,7 @@ impl Engine {
         for entry in entries {
             let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
             let told = self.is_told_of_ends().then_some(told);
-            Slot::holding(Class::TIMED, entry).end_unrun(End::Cancelled, told);
+            Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
         }
         self.task_removed();
     }
@@ -132,7 +132,7 @@ impl Engine {
                 let header = timer.header();
                 let is_mine = header.is_some_and(|header| {
                     // A lost claim: a canceller is on its way, and takes it out itself.
-                    header.class == Class::TIMED && header.state.claim_to_remove() == Claim::Won
+                    header.class.is_delayed() && header.state.claim_to_remove() == Claim::Won
                 });
                 if is_mine && let Due::Task(entry) = timer.open() {
                     entry.header().state.mark_due();

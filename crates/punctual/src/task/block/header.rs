@@ -10,7 +10,7 @@ use crate::sync::futex;
 use crate::task::home::HomeRef;
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
-use crate::task::{Priority, TaskInfo, Token, contain};
+use crate::task::{TaskInfo, Token, contain};
 use crate::time::{Axis, Clock, Tick};
 use std::any::Any;
 use std::mem::MaybeUninit;
@@ -119,7 +119,7 @@ impl Header {
             id: side.id,
             name: side.name.as_deref(),
             type_name: self.type_name(),
-            priority: Priority::NORMAL,
+            priority: self.class.priority(),
         }
     }
 
