@@ -94,7 +94,6 @@ impl Queue {
     /// # let _ = (report.join()?, payment.join()?);
     /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
     /// ```
-    #[must_use]
     pub fn priority(capacity: impl Into<Capacity>) -> PriorityQueue {
         PriorityQueue::new(capacity.into())
     }
