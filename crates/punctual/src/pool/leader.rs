@@ -159,9 +159,10 @@ impl Engine {
         self.attention.set(Attention::CLOCK, is_awaited);
     }
 
-    /// Fires if it is time; for those who look at the clock between two tasks.
+    /// Fires if it is time; for those who look at the clock between two tasks. What is due already comes first anyway, so
+    /// while there is any the clock, which costs as much as two small tasks, is not looked at.
     pub(crate) fn look_at_the_clock(&self) {
-        if !self.is_crowded() && self.is_time() {
+        if self.timers.due.looks_empty() && self.is_time() {
             // If somebody else is at it there is something to take already, or soon.
             if let Some(book) = self.timers.book.try_lock() {
                 self.fire_with(book);

@@ -21,7 +21,7 @@ use crate::sync::{Arc, Lock, WaitWord, Weak};
 use crate::task::block::Options;
 use crate::task::decorate::Contexts;
 use crate::task::{Class, Token, contain, here, panic_text};
-use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Verdict};
+use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Tick, Verdict};
 use progress::{Phase, Plan, Progress, Waiting};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -125,30 +125,37 @@ impl Repeating {
 
     /// Gives the next run its time, if there is to be one and none waits; ends the schedule if none will follow.
     fn arm_next(self: &Arc<Self>) {
+        let Some(engine) = self.engine.upgrade() else {
+            self.end(false);
+            return;
+        };
         let is_over = {
             let mut progress = self.progress.lock();
-            let may_run = progress.phase == Phase::Going || progress.is_asked_for;
-            if may_run && progress.waiting.is_none() && progress.running.len() < self.at_once {
-                self.arm(&mut progress);
-            }
+            self.arm_if_free(&engine, &mut progress);
             progress.is_over()
         };
-        if is_over {
+        self.armed(&engine, is_over);
+    }
+
+    fn arm_if_free(self: &Arc<Self>, engine: &Engine, progress: &mut Progress) {
+        let may_run = progress.phase == Phase::Going || progress.is_asked_for;
+        if may_run && progress.waiting.is_none() && progress.running.len() < self.at_once {
+            self.arm(engine, progress);
+        }
+    }
+
+    /// What follows when a run has been armed, or none could be.
+    fn armed(self: &Arc<Self>, engine: &Arc<Engine>, is_over: bool) {
+        // Or its last worker left before it saw the new run.
+        if is_over || engine.is_deserted() {
             self.end(false);
-        } else if let Some(engine) = self.engine.upgrade() {
-            if engine.is_deserted() {
-                // Its last worker left before it saw the new run.
-                self.end(false);
-            }
+        }
+        if !is_over {
             engine.find_successor();
         }
     }
 
-    fn arm(self: &Arc<Self>, progress: &mut Progress) {
-        let Some(engine) = self.engine.upgrade() else {
-            progress.phase = Phase::Ended;
-            return;
-        };
+    fn arm(self: &Arc<Self>, engine: &Engine, progress: &mut Progress) {
         if progress.phase == Phase::Ended {
             return;
         }
@@ -236,8 +243,8 @@ impl Repeating {
                 return;
             }
             if let What::Tick { jitter } = what {
-                let schedule = progress.schedule.clone();
-                progress.cursor.begin(&schedule, &now, jitter);
+                let Progress { cursor, schedule, .. } = &mut *progress;
+                cursor.begin(schedule, &now, jitter);
             }
             progress.plan()
         };
@@ -311,7 +318,7 @@ impl Repeating {
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        let Some(run) = self.begin(&engine, number, what) else {
+        let Some((run, began)) = self.begin(&engine, number, what) else {
             self.arm_next();
             return;
         };
@@ -321,11 +328,13 @@ impl Repeating {
             Ran::Failed(text) => Some(text.clone()),
             Ran::Panicked(payload) => Some(panic_text(&**payload).to_owned()),
         };
-        let schedule = self.progress.lock().schedule.clone();
-        if let (Some(text), Some(on_error)) = (&failure, &schedule.on_error) {
-            engine.hooks.call(|| on_error(&run, text));
+        if let Some(text) = &failure {
+            let schedule = self.progress.lock().schedule.clone();
+            if let Some(on_error) = &schedule.on_error {
+                engine.hooks.call(|| on_error(&run, text));
+            }
         }
-        self.ended(&engine, &run, what, failure);
+        self.ended(&engine, (&run, began), what, failure);
         match ran {
             Ran::Well => {}
             // For the pool it is a task that panicked: counted, told to its hooks.
@@ -335,11 +344,14 @@ impl Repeating {
     }
 
     /// Notes that a run begins; `None` if it does not.
-    fn begin(self: &Arc<Self>, engine: &Arc<Engine>, number: u64, what: What) -> Option<Run> {
-        // None if somebody runs what a drain gave out, on a thread of his own.
-        let token = current_token().unwrap_or_default();
+    fn begin(self: &Arc<Self>, engine: &Arc<Engine>, number: u64, what: What) -> Option<(Run, Tick)> {
         let now = now(engine);
+        // Dropped after the lock, if it is not used.
+        let mut spare;
         let mut progress = self.progress.lock();
+        spare = progress.spare.take();
+        let as_new = || spare.take_if(Token::is_as_new).unwrap_or_default();
+        let token = here(|here| here.token_or(as_new));
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
         drop(progress.take_waiting(number)?);
         if progress.phase == Phase::Ended {
@@ -347,19 +359,19 @@ impl Repeating {
         }
         let missed_before = progress.counts.missed;
         let run = progress.begin(&now, what, token);
-        engine
-            .observed
-            .missed
-            .fetch_add(progress.counts.missed - missed_before, Relaxed);
+        let missed = progress.counts.missed - missed_before;
+        if missed > 0 {
+            engine.observed.missed.fetch_add(missed, Relaxed);
+        }
         if run.is_some() && progress.running.len() < self.at_once && progress.phase == Phase::Going {
-            let schedule = progress.schedule.clone();
-            progress.cursor.go_on(&schedule, &now);
-            self.arm(&mut progress);
+            let Progress { cursor, schedule, .. } = &mut *progress;
+            cursor.go_on(schedule, &now);
+            self.arm(engine, &mut progress);
             drop(progress);
             // This worker is busy with the run: somebody must be there for the next.
             engine.find_successor();
         }
-        run
+        Some((run?, now.tick))
     }
 
     fn run_body(&self, engine: &Engine, run: &Run) -> Ran {
@@ -400,14 +412,36 @@ impl Repeating {
     }
 
     /// Notes that a run has ended, and arms the next.
-    fn ended(self: &Arc<Self>, engine: &Arc<Engine>, run: &Run, what: What, failure: Option<String>) {
-        let now = now(engine);
-        let (verdict, plan) = {
-            let mut progress = self.progress.lock();
-            let verdict = progress.note_end(run, &now, failure);
-            (verdict, progress.plan())
+    fn ended(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        (run, began): (&Run, Tick),
+        what: What,
+        failure: Option<String>,
+    ) {
+        let mut progress = self.progress.lock();
+        let now = if progress.schedule.goes_by_ticks() && !engine.clock.is_manual() {
+            // By the wall as it stood when the run began: a reading less.
+            let tick = engine.clock.tick();
+            let ran = Duration::from_nanos(tick.saturating_sub(began));
+            let wall = run.actual.checked_add(ran).unwrap_or(run.actual);
+            Now { tick, wall }
+        } else {
+            now(engine)
         };
-        self.find_next(engine, plan, &now, what, verdict, Some(&run.token));
+        let verdict = progress.note_end(run, &now, failure);
+        if progress.schedule.asks_user() {
+            let plan = progress.plan();
+            drop(progress);
+            self.find_next(engine, plan, &now, what, verdict, Some(&run.token));
+            return;
+        }
+        let settled = progress.settle(engine, &now, what, verdict, Some(&run.token));
+        self.arm_if_free(engine, &mut progress);
+        let is_over = progress.is_over();
+        drop(progress);
+        self.armed(engine, is_over);
+        settled.cancel_replaced();
     }
 
     /// Finds the tick after a run that has ended, or that never began, and arms it.
@@ -430,13 +464,9 @@ impl Repeating {
             }
             _ => None,
         };
-        let replaced = {
+        let settled = {
             let mut progress = self.progress.lock();
-            progress
-                .running
-                .retain(|token| !ended.is_some_and(|ended| token.is_same(ended)));
             match asked {
-                _ if verdict == Verdict::End => progress.phase = Phase::Ended,
                 None => {}
                 // Another plan has come meanwhile, and this one's answer counts no more.
                 Some(_) if progress.version != plan.version => {}
@@ -448,11 +478,10 @@ impl Repeating {
                     engine.hooks.count_panic(panic);
                 }
             }
-            let (skipped, replaced) = progress.go_on(now, what, verdict.pause());
-            engine.observed.skipped.fetch_add(skipped, Relaxed);
-            replaced
+            progress.settle(engine, now, what, verdict, ended)
         };
-        self.arm_instead(replaced);
+        self.arm_next();
+        settled.cancel_replaced();
     }
 }
 

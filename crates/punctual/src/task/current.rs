@@ -183,10 +183,16 @@ impl<'a> Frame<'a> {
 
     /// The running task's token, made on first use.
     pub(super) fn token(&self) -> Token {
+        self.token_or(|| self.block().map_or_else(Token::new, Header::token))
+    }
+
+    /// The running task's token; if it has none yet, `made` becomes it. Only for tasks that nobody holds a reference to: the
+    /// block does not know of it.
+    fn token_or(&self, made: impl FnOnce() -> Token) -> Token {
         if let Some(token) = &*self.token.borrow() {
             return token.clone();
         }
-        let token = self.block().map_or_else(Token::new, Header::token);
+        let token = made();
         self.asked.set(true);
         *self.token.borrow_mut() = Some(token.clone());
         self.visible.tokens.lock().push(token.clone());
@@ -317,6 +323,14 @@ impl Here<'_> {
             Running::Nothing => None,
             Running::Closure(_, class) => Some(class),
             Running::Block(_) => frame.block().map(|block| block.class),
+        }
+    }
+
+    /// The token of the task that calls, a run of a schedule; if it has none yet, `made` becomes it.
+    pub(crate) fn token_or(&self, made: impl FnOnce() -> Token) -> Token {
+        match self {
+            Here::Inside(frame) if self.is_in_task() => frame.token_or(made),
+            _ => made(),
         }
     }
 

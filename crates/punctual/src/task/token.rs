@@ -123,6 +123,14 @@ impl Token {
         }
     }
 
+    /// Whether nobody else has it, it has not fired, and nothing hangs on it: it may be another task's from now on.
+    pub(crate) fn is_as_new(&mut self) -> bool {
+        let Some(shared) = Arc::get_mut(&mut self.shared) else {
+            return false;
+        };
+        !shared.is_fired() && shared.listeners.lock().children.is_empty()
+    }
+
     /// Whether both are the same token.
     pub(crate) fn is_same(&self, other: &Token) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

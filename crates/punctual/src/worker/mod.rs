@@ -40,6 +40,10 @@ const MAX_DUE_IN_A_ROW: u32 = 61;
 const SHORTEST: Duration = Duration::from_micros(200);
 const DENSE: u32 = 4;
 
+/// The same where each look finds a crowd of at least [`CROWD`]: a tenth of a thread goes into waking up otherwise.
+const SHORTEST_OF_CROWDS: Duration = Duration::from_micros(500);
+const CROWD: u32 = 8;
+
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
 const TIME_EVERY: u64 = 64;
 
@@ -75,6 +79,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             due_in_a_row: 0,
             lives_by_the_clock: false,
             dense: 0,
+            due_since_rest: 0,
             sleeps_exactly: false,
         };
         let mut slot = Slot::empty();
@@ -120,6 +125,8 @@ struct Worker<'a> {
     lives_by_the_clock: bool,
     /// How many times in a row it was to sleep for less than [`SHORTEST`].
     dense: u32,
+    /// Due tasks taken since it last led.
+    due_since_rest: u32,
     /// It has led before.
     sleeps_exactly: bool,
 }
@@ -195,6 +202,7 @@ impl Worker<'_> {
         }
         if self.engine.timers.take(slot, &self.engine.attention) {
             self.due_in_a_row += 1;
+            self.due_since_rest = self.due_since_rest.saturating_add(1);
             self.lives_by_the_clock = true;
             if self.engine.config.covers_delayed {
                 let is_delayed = |entry: &Entry| entry.header().class.is_delayed();
@@ -354,7 +362,10 @@ impl Worker<'_> {
         if due <= now {
             return due;
         }
-        let shortest = deadline_after(now, SHORTEST).unwrap_or(due);
+        let in_crowds = self.due_since_rest >= CROWD;
+        self.due_since_rest = 0;
+        let shortest = if in_crowds { SHORTEST_OF_CROWDS } else { SHORTEST };
+        let shortest = deadline_after(now, shortest).unwrap_or(due);
         self.dense = if due < shortest { self.dense + 1 } else { 0 };
         if self.dense > DENSE {
             due.max(shortest)

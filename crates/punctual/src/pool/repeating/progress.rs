@@ -5,7 +5,9 @@
 
 use super::What;
 use crate::handle::{Status, TaskHandle};
+use crate::pool::engine::Engine;
 use crate::sync::Arc;
+use crate::sync::unmodelled::Relaxed;
 use crate::task::Token;
 use crate::time::{Cursor, LastRun, Now, Run, Schedule, Verdict};
 use std::hash::{BuildHasher, RandomState};
@@ -33,6 +35,8 @@ pub(super) struct Progress {
     pub(super) refused: Option<Box<dyn FnOnce() + Send>>,
     /// Of the runs in progress.
     pub(super) running: Vec<Token>,
+    /// Of a run that has ended: if nobody kept it, it is the next one's.
+    pub(super) spare: Option<Token>,
     /// How much the last run to begin was moved.
     pub(super) jitter: Duration,
     /// Somebody wants a run beside the plan.
@@ -51,6 +55,21 @@ pub(super) struct Plan {
     /// Of a trigger.
     pub(super) cursor: Option<Cursor>,
     pub(super) last: LastRun,
+}
+
+/// What is left to do, without the lock, when a run has ended: its drop, if nothing else.
+pub(super) struct Settled {
+    replaced: Option<Waiting>,
+    _token: Option<Token>,
+}
+
+impl Settled {
+    /// After the next run was armed: a closed pool that saw neither would end.
+    pub(super) fn cancel_replaced(self) {
+        if let Some(waiting) = self.replaced {
+            waiting.handle.cancel();
+        }
+    }
 }
 
 /// See [`Progress::waiting`].
@@ -88,6 +107,7 @@ impl Progress {
             number: 0,
             refused: None,
             running: Vec::new(),
+            spare: None,
             jitter: Duration::ZERO,
             is_asked_for: false,
             left: schedule.most(),
@@ -167,10 +187,34 @@ impl Progress {
         }
     }
 
+    /// A run has ended, or never began: what follows from it, but for the next run's arming.
+    pub(super) fn settle(
+        &mut self,
+        engine: &Engine,
+        now: &Now,
+        what: What,
+        verdict: Verdict,
+        ended: Option<&Token>,
+    ) -> Settled {
+        let index = ended.and_then(|ended| self.running.iter().position(|each| each.is_same(ended)));
+        let token = index.map(|index| self.running.swap_remove(index));
+        if verdict == Verdict::End {
+            self.phase = Phase::Ended;
+        }
+        let (skipped, replaced) = self.go_on(now, what, verdict.pause());
+        if skipped > 0 {
+            engine.observed.skipped.fetch_add(skipped, Relaxed);
+        }
+        Settled {
+            replaced,
+            _token: std::mem::replace(&mut self.spare, token),
+        }
+    }
+
     /// After a run, finds the next tick if it is not known yet. Says how many were left out, and gives out the run that
     /// waits if it comes too soon after a failure.
-    pub(super) fn go_on(&mut self, now: &Now, what: What, pause: Option<Duration>) -> (u64, Option<Waiting>) {
-        let schedule = self.schedule.clone();
+    fn go_on(&mut self, now: &Now, what: What, pause: Option<Duration>) -> (u64, Option<Waiting>) {
+        let schedule = &self.schedule;
         let jitter = match what {
             What::Tick { jitter } => jitter,
             What::Extra => Duration::ZERO,
@@ -178,12 +222,12 @@ impl Progress {
         let replaced = self.waiting.take_if(|_| pause.is_some() && !schedule.asks_user());
         let skipped = match what {
             _ if schedule.asks_user() || self.phase == Phase::Ended => 0,
-            _ if pause.is_some() => self.cursor.end(&schedule, &self.last, now, jitter, pause),
+            _ if pause.is_some() => self.cursor.end(schedule, &self.last, now, jitter, pause),
             // The next one was armed when this began.
             _ if self.waiting.is_some() => 0,
-            What::Extra => self.cursor.end_beside(&schedule, now),
+            What::Extra => self.cursor.end_beside(schedule, now),
             What::Tick { .. } if self.cursor.next().is_some() => 0,
-            What::Tick { .. } => self.cursor.end(&schedule, &self.last, now, jitter, None),
+            What::Tick { .. } => self.cursor.end(schedule, &self.last, now, jitter, None),
         };
         self.counts.skipped += skipped;
         (skipped, replaced)

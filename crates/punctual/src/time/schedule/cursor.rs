@@ -81,6 +81,11 @@ impl Now {
 }
 
 impl Schedule {
+    /// Whether it asks the monotonic clock alone.
+    pub(crate) fn goes_by_ticks(&self) -> bool {
+        self.axis() == Axis::Ticks && self.until.is_none()
+    }
+
     /// The clock its ticks lie on.
     fn axis(&self) -> Axis {
         match self.kind {
