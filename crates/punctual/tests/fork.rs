@@ -5,71 +5,26 @@
 #![allow(unsafe_code)]
 
 use punctual::{Cancel, OnDrop, Pool, Queue, Reason, TaskHandle};
+use second::in_fork;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use support::{LONG, hold};
 
-const LONG: Duration = Duration::from_secs(20);
+/// A test in a fork of this process.
+#[allow(dead_code, reason = "each binary uses its part")]
+#[path = "shared/second.rs"]
+mod second;
+/// What the other binary's tests need, too.
+#[allow(dead_code, reason = "each binary uses its part")]
+#[path = "it/support.rs"]
+mod support;
 
-/// What the child found wrong; its exit code. Nothing is printed there: the parent's locks on standard output may
-/// have been copied in a held state.
+/// What the child found wrong is its exit code.
 const ALL_WELL: i32 = 0;
-
-/// Runs `child` in a fork of this process and gives its exit code; `None` if it had to be killed after the limit.
-fn in_fork(child: impl FnOnce() -> i32) -> Option<i32> {
-    // SAFETY: the child only uses this library, the allocator (whose locks the C library resets in the child) and
-    // atomics, and leaves by `_exit`.
-    match unsafe { libc::fork() } {
-        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
-        0 => {
-            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
-            // SAFETY: ends the child without running the parent's exit handlers.
-            unsafe { libc::_exit(code) }
-        }
-        pid => {
-            let begin = Instant::now();
-            loop {
-                let mut status = 0;
-                // SAFETY: `pid` is our own child, and `status` is writable.
-                match unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) } {
-                    0 if begin.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
-                    0 => {
-                        // SAFETY: our own child, which hangs.
-                        unsafe {
-                            libc::kill(pid, libc::SIGKILL);
-                            libc::waitpid(pid, &raw mut status, 0);
-                        }
-                        return None;
-                    }
-                    _ => {
-                        return Some(if libc::WIFEXITED(status) {
-                            libc::WEXITSTATUS(status)
-                        } else {
-                            98
-                        });
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn hold(pool: &Pool) -> Sender<()> {
-    let (open, gate) = channel::<()>();
-    let (begun, has_begun) = channel();
-    pool.execute(move || {
-        begun.send(()).expect("the test waits");
-        let _ = gate.recv();
-    })
-    .expect("room");
-    has_begun.recv().expect("it runs");
-    open
-}
 
 fn single(name: &str, on_drop: OnDrop) -> Pool {
     Pool::builder(name)

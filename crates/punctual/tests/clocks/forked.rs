@@ -3,47 +3,15 @@
 #![allow(unsafe_code)]
 
 use crate::process::alone;
+use crate::second::in_fork;
+use crate::support::LONG;
 use punctual::{Cancel, Pool, Queue, Reason, Rejected, Schedule, ScheduleHandle, TaskHandle};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-const LONG: Duration = Duration::from_secs(20);
 const HOUR: Duration = Duration::from_secs(3_600);
-
-/// Runs `child` in a fork of this process: 0 if it found nothing wrong, `None` if it had to be killed.
-fn in_fork(child: impl FnOnce() -> i32) -> Option<i32> {
-    // SAFETY: the child only uses this library, the allocator and atomics, and leaves by `_exit`.
-    match unsafe { libc::fork() } {
-        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
-        0 => {
-            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
-            // SAFETY: ends the child without running the parent's exit handlers.
-            unsafe { libc::_exit(code) }
-        }
-        pid => {
-            let begin = Instant::now();
-            loop {
-                let mut status = 0;
-                // SAFETY: our own child, and `status` is writable.
-                match unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) } {
-                    0 if begin.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
-                    0 => {
-                        // SAFETY: our own child, which hangs.
-                        unsafe {
-                            libc::kill(pid, libc::SIGKILL);
-                            libc::waitpid(pid, &raw mut status, 0);
-                        }
-                        return None;
-                    }
-                    _ if libc::WIFEXITED(status) => return Some(libc::WEXITSTATUS(status)),
-                    _ => return Some(98),
-                }
-            }
-        }
-    }
-}
 
 fn is_forked<T, F>(answer: Result<T, Rejected<F>>) -> bool {
     answer.is_err_and(|refused| matches!(refused.reason(), Reason::Forked))

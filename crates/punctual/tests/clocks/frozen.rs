@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::process::{Other, alone, say_ready};
+use crate::process::alone;
+use crate::second::{Other, say_ready};
 use punctual::{Missed, Overlap, Pool, Queue, Run, Schedule};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};

@@ -3,12 +3,12 @@
 
 #![allow(unsafe_code)]
 
+use crate::second;
 use crate::support::LONG;
 use punctual::{Pool, PoolBuilder};
-use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The stack of each worker here.
 pub(crate) const STACK: usize = 256 << 20;
@@ -16,62 +16,13 @@ pub(crate) const STACK: usize = 256 << 20;
 /// What everything else may allocate while the limit is low; less than a stack.
 const SLACK: usize = STACK / 2;
 
-const MARK: &str = "PUNCTUAL_TEST_ALONE";
-
-/// Runs `body`, the whole of a test, in a process of its own: this binary, asked for that test only.
+/// Runs `body`, the whole of a test, in a process of its own.
 pub(crate) fn alone<F: FnOnce()>(body: F) {
-    // "starts::sweep::the_test::{{closure}}"
-    let name = std::any::type_name::<F>();
-    let name = name.strip_suffix("::{{closure}}").expect("a closure in the test");
-    let (_, name) = name.split_once("::").expect("a test in a module");
-    if std::env::var_os(MARK).is_some() {
-        return body();
-    }
-    let mut child = Command::new(std::env::current_exe().expect("this binary has a path"))
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(MARK, "1")
-        // Otherwise each thread of the child reserves address space for a heap of its own.
-        .env("MALLOC_ARENA_MAX", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a second process");
-    let out = read_all(child.stdout.take().expect("piped"));
-    let err = read_all(child.stderr.take().expect("piped"));
-    let begin = Instant::now();
     // A little more than the test's own patience, which ends with a message; and a test has several loads.
     let limit = LONG + LONG / 4 + 10 * lasts(Duration::ZERO);
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("our own child") {
-            break Some(status);
-        }
-        if begin.elapsed() > limit {
-            child.kill().expect("our own child");
-            child.wait().expect("our own child");
-            break None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let (out, err) = (out.join().expect("read"), err.join().expect("read"));
-    print!("{out}");
-    eprint!("{err}");
-    match status {
-        None => panic!("it hangs: no end within {limit:?}"),
-        Some(status) => assert!(status.success(), "{status}: see above"),
-    }
-    assert!(
-        out.contains("1 passed"),
-        "{name} is not what the test is called; it did not run"
-    );
-}
-
-fn read_all(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        from.read_to_end(&mut text).expect("a pipe");
-        String::from_utf8_lossy(&text).into_owned()
-    })
+    // Otherwise each thread of the child reserves address space for a heap of its own.
+    let prepare = |command: &mut Command| _ = command.env("MALLOC_ARENA_MAX", "1");
+    second::in_second_process(limit, prepare, body, |_| ());
 }
 
 /// How long a test of a load lasts: `PUNCTUAL_OVERLOAD_SECONDS`, or this.
