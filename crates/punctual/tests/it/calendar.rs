@@ -5,7 +5,7 @@
 #[cfg(feature = "cron")]
 mod jumping;
 
-use punctual::{Cancel, Clock, ManualClock, Pool, PoolBuilder, Schedule, Status};
+use punctual::{Cancel, Clock, ManualClock, Pool, Schedule, ScheduleHandle, Status, TaskHandle};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -20,18 +20,18 @@ fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
-fn builder(threads: usize) -> (PoolBuilder, ManualClock) {
-    let clock = Clock::manual_at(start());
-    let builder = Pool::builder("calendar").core_threads(threads).clock(&clock);
-    (builder, clock)
-}
-
 fn pool(threads: usize) -> (Pool, ManualClock) {
-    let (builder, clock) = builder(threads);
-    (builder.build().expect("valid settings"), clock)
+    pool_from(start(), threads)
 }
 
-/// Notes what the clocks show whenever it is called: the wall, and how much time has passed.
+/// A pool whose wall clock shows `begin`.
+fn pool_from(begin: SystemTime, threads: usize) -> (Pool, ManualClock) {
+    let clock = Clock::manual_at(begin);
+    let pool = Pool::builder("calendar").core_threads(threads).clock(&clock);
+    (pool.build().expect("valid settings"), clock)
+}
+
+/// Notes what the wall shows whenever it is called.
 #[derive(Clone)]
 struct Log {
     clock: ManualClock,
@@ -63,6 +63,25 @@ impl Log {
         let log = self.clone();
         move || log.note()
     }
+
+    /// A schedule whose runs note.
+    fn scheduled(&self, pool: &Pool, schedule: Schedule) -> ScheduleHandle {
+        let log = self.clone();
+        pool.schedule(schedule, move |_| log.note()).unwrap()
+    }
+
+    /// A task and a schedule that note at that instant.
+    fn both(&self, pool: &Pool, when: SystemTime) -> (TaskHandle<()>, ScheduleHandle) {
+        let task = pool.at(when, self.task()).unwrap();
+        (task, self.scheduled(pool, Schedule::once_at(when)))
+    }
+}
+
+/// A pool with one thread, its clock, and what is noted in it.
+fn noting() -> (Pool, ManualClock, Log) {
+    let (pool, clock) = pool(1);
+    let log = Log::of(&clock);
+    (pool, clock, log)
 }
 
 #[test]
@@ -90,13 +109,8 @@ fn at_an_instant_that_has_passed_it_runs_at_once() {
 
 #[test]
 fn at_an_instant_to_come_it_runs_then_and_not_before() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
-    let task = pool.at(start() + HOUR, log.task()).unwrap();
-    let once = log.clone();
-    let once = pool
-        .schedule(Schedule::once_at(start() + HOUR), move |_| once.note())
-        .unwrap();
+    let (pool, clock, log) = noting();
+    let (task, once) = log.both(&pool, start() + HOUR);
     assert_eq!(task.task_ref().status(), Status::Delayed);
     assert_eq!(once.next_run(), Some(start() + HOUR));
     clock.advance(HOUR - NANO);
@@ -149,12 +163,7 @@ fn at_equal_instants_they_run_in_the_order_of_submission() {
 fn at_the_end_of_a_jump_forward_it_runs_within_thirty_seconds() {
     let (pool, clock) = pool(2);
     let log = Log::of(&clock);
-    drop(pool.at(start() + 24 * HOUR, log.task()).unwrap());
-    let once = log.clone();
-    drop(
-        pool.schedule(Schedule::once_at(start() + 24 * HOUR), move |_| once.note())
-            .unwrap(),
-    );
+    drop(log.both(&pool, start() + 24 * HOUR));
     clock.advance(7 * SECOND);
     clock.jump_wall(start() + 24 * HOUR);
     clock.advance(NOTICED);
@@ -165,8 +174,7 @@ fn at_the_end_of_a_jump_forward_it_runs_within_thirty_seconds() {
 
 #[test]
 fn at_the_end_of_a_jump_that_falls_short_it_still_waits_its_time() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
+    let (pool, clock, log) = noting();
     drop(pool.at(start() + 24 * HOUR, log.task()).unwrap());
     clock.jump_wall(start() + 24 * HOUR - 40 * SECOND);
     clock.advance(40 * SECOND - NANO);
@@ -177,8 +185,7 @@ fn at_the_end_of_a_jump_that_falls_short_it_still_waits_its_time() {
 
 #[test]
 fn at_an_instant_that_moves_away_it_waits_until_the_wall_shows_it() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
+    let (pool, clock, log) = noting();
     let when = start() + 10 * SECOND;
     let task = pool.at(when, log.task()).unwrap();
     clock.advance(9 * SECOND);
@@ -195,8 +202,7 @@ fn at_an_instant_that_moves_away_it_waits_until_the_wall_shows_it() {
 
 #[test]
 fn at_an_instant_that_only_seemed_to_come_nothing_runs() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
+    let (pool, clock, log) = noting();
     drop(pool.at(start() + 2 * HOUR, log.task()).unwrap());
     // Put forward by mistake, and put right before anybody looked.
     clock.jump_wall(start() + 3 * HOUR);
@@ -209,13 +215,8 @@ fn at_an_instant_that_only_seemed_to_come_nothing_runs() {
 
 #[test]
 fn at_an_instant_that_comes_twice_it_runs_once() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
-    let task = pool.at(start() + HOUR, log.task()).unwrap();
-    let once = log.clone();
-    let once = pool
-        .schedule(Schedule::once_at(start() + HOUR), move |_| once.note())
-        .unwrap();
+    let (pool, clock, log) = noting();
+    let (task, once) = log.both(&pool, start() + HOUR);
     clock.advance(HOUR);
     for _ in 0..3 {
         clock.jump_wall(start());
@@ -316,17 +317,14 @@ fn limits_do_not_notice_the_wall() {
 
 #[test]
 fn starting_at_is_not_before_and_one_that_has_passed_changes_nothing() {
-    let (pool, clock) = pool(1);
-    let later = Log::of(&clock);
-    let log = later.clone();
+    let (pool, clock, later) = noting();
     let every = Schedule::every(10 * SECOND).starting_at(start() + HOUR).times(2);
-    let every = pool.schedule(every, move |_| log.note()).unwrap();
+    let every = later.scheduled(&pool, every);
     assert_eq!(every.next_run(), Some(start() + HOUR));
     let at_once = Log::of(&clock);
     for first in [start() - HOUR, SystemTime::UNIX_EPOCH - HOUR, start()] {
-        let log = at_once.clone();
         let every = Schedule::every(10 * SECOND).starting_at(first).times(1);
-        drop(pool.schedule(every, move |_| log.note()).unwrap());
+        drop(at_once.scheduled(&pool, every));
     }
     clock.advance(Duration::ZERO);
     assert_eq!(at_once.all(), [start(); 3]);
@@ -338,14 +336,10 @@ fn starting_at_is_not_before_and_one_that_has_passed_changes_nothing() {
 
 #[test]
 fn a_trigger_goes_by_the_wall() {
-    let (pool, clock) = pool(1);
-    let log = Log::of(&clock);
+    let (pool, clock, log) = noting();
     let noon = start() + 12 * HOUR;
     let trigger = move |last: &punctual::LastRun| last.scheduled.is_none().then_some(noon);
-    let notes = log.clone();
-    let handle = pool
-        .schedule(Schedule::trigger(trigger), move |_| notes.note())
-        .unwrap();
+    let handle = log.scheduled(&pool, Schedule::trigger(trigger));
     clock.advance(HOUR);
     clock.jump_wall(noon);
     clock.advance(NOTICED);
@@ -378,12 +372,7 @@ fn a_pool_looks_at_the_wall_once_in_thirty_seconds_and_not_at_all_without_calend
 #[test]
 fn before_1970_the_wall_is_followed_too() {
     let begin = SystemTime::UNIX_EPOCH - 87_660 * HOUR;
-    let clock = Clock::manual_at(begin);
-    let pool = Pool::builder("old")
-        .core_threads(1)
-        .clock(&clock)
-        .build()
-        .unwrap();
+    let (pool, clock) = pool_from(begin, 1);
     let task = pool.at(begin + HOUR, || ()).unwrap();
     clock.advance(HOUR - NANO);
     assert!(!task.is_finished(), "early");
