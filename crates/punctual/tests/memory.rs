@@ -3,109 +3,38 @@
 //!
 //! `PUNCTUAL_CANCEL_TASKS`, `PUNCTUAL_BURST_TASKS` and `PUNCTUAL_TIMERS` set the sizes.
 
+/// What a burst took.
+#[path = "memory/bursts.rs"]
+mod bursts;
+/// What was cancelled in the queue.
+#[path = "memory/cancelling.rs"]
+mod cancelling;
 /// The allocator that counts.
 #[path = "starts/counting.rs"]
 mod counting;
+/// What the other binary's tests need, too.
+#[allow(dead_code, reason = "each binary uses its part")]
+#[path = "it/support.rs"]
+mod support;
+/// What has a time.
+#[path = "memory/timers.rs"]
+mod timers;
 
 use counting::live;
-use punctual::{Cancel, Clock, Pool, Queue, Reject, Schedule, TaskHandle, task};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// One test at a time: they look at the same counter.
-static ALONE: Mutex<()> = Mutex::new(());
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What recycled blocks, spare segments and the test's own lists may keep.
 const SLACK: i64 = 2 << 20;
 
 fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
-/// Keeps the pool's only worker busy until the sender is dropped.
-fn hold(pool: &Pool) -> Sender<()> {
-    let (open, gate) = channel::<()>();
-    let (begun, has_begun) = channel();
-    pool.execute(move || {
-        begun.send(()).expect("the test waits");
-        let _ = gate.recv();
-    })
-    .expect("room");
-    has_begun.recv().expect("it runs");
-    open
-}
-
-fn cancel_many(live_at_the_head: bool) {
-    const CAPACITY: usize = 1_000;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let tasks = number("PUNCTUAL_CANCEL_TASKS", 200_000);
-    let pool = Pool::builder("cancels")
-        .core_threads(1)
-        .queue(Queue::bounded(CAPACITY))
-        .build()
-        .unwrap();
-    let held = hold(&pool);
-    let head = live_at_the_head.then(|| pool.submit(|| 1).unwrap());
-    let room = CAPACITY - usize::from(live_at_the_head);
-    let submit = |_: usize| -> (TaskHandle<()>, Weak<[u8; 100]>) {
-        let sentinel = Arc::new([0_u8; 100]);
-        let weak = Arc::downgrade(&sentinel);
-        (pool.submit(move || drop(sentinel)).unwrap(), weak)
-    };
-    let base = live();
-    let mut most = 0;
-    // One at a time, and a full queue at a time: dead entries must not pile up either way.
-    let mut done = 0;
-    while done < tasks {
-        for index in 0..10 * room.min(tasks) {
-            let (task, weak) = submit(index);
-            assert_eq!(task.cancel(), Cancel::Removed);
-            assert_eq!(weak.strong_count(), 0, "alive when its cancel returned");
-            most = most.max(live() - base);
-        }
-        let batch: Vec<_> = (0..room).map(submit).collect();
-        assert!(
-            pool.execute(|| ()).unwrap_err().is_full(),
-            "exactly as many fit as before"
-        );
-        for (task, weak) in batch {
-            assert_eq!(task.cancel(), Cancel::Removed);
-            assert_eq!(weak.strong_count(), 0);
-            most = most.max(live() - base);
-        }
-        done += 11 * room;
-    }
-    assert!(
-        most < SLACK,
-        "{most} bytes more than at the beginning, after {done} cancels"
-    );
-    assert_eq!(
-        pool.stats().cancelled as usize,
-        10 * room.min(tasks) * (done / (11 * room)) + done / 11
-    );
-    let fit = (0..2 * CAPACITY)
-        .take_while(|_| pool.execute(|| ()).is_ok())
-        .count();
-    assert_eq!(fit, room, "every permit came back");
-    drop(held);
-    if let Some(head) = head {
-        assert_eq!(head.join().unwrap(), 1);
-    }
-    assert!(pool.close().terminated);
-    println!("{done} cancels, at most {most} bytes above the base line");
-}
-
-#[test]
-fn cancelling_behind_a_blocked_worker_keeps_memory_flat() {
-    cancel_many(false);
-}
-
-#[test]
-fn cancelling_behind_a_live_task_keeps_memory_flat() {
-    cancel_many(true);
+    support::env_number(name).map_or(default, |number| number as usize)
 }
 
 /// Waits until the live bytes are near the base line; says how long that took.
@@ -122,262 +51,4 @@ fn falls_back(base: i64, limit: Duration) -> Duration {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-#[test]
-fn memory_of_a_burst_goes_back_when_its_handles_were_joined_as_it_ran() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let tasks = number("PUNCTUAL_BURST_TASKS", 300_000);
-    let pool = Pool::fixed(2).unwrap();
-    pool.submit(|| ()).unwrap().join().unwrap();
-    let base = live();
-    let handles: Vec<_> = (0..tasks)
-        .map(|value| pool.submit(move || value).unwrap())
-        .collect();
-    let peak = live() - base;
-    for (value, handle) in handles.into_iter().enumerate() {
-        assert_eq!(handle.join().unwrap(), value);
-    }
-    assert!(peak > SLACK, "a burst of {peak} bytes shows nothing");
-    let took = falls_back(base, Duration::from_secs(15));
-    println!("peak {peak} bytes, back after {took:?}");
-}
-
-#[test]
-fn memory_of_a_burst_goes_back_when_its_handles_are_joined_after_the_workers_slept() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let tasks = number("PUNCTUAL_BURST_TASKS", 300_000);
-    let pool = Pool::fixed(2).unwrap();
-    pool.submit(|| ()).unwrap().join().unwrap();
-    pool.submit(|| ()).unwrap().join().unwrap();
-    let base = live();
-    let handles: Vec<_> = (0..tasks)
-        .map(|value| pool.submit(move || value).unwrap())
-        .collect();
-    let peak = live() - base;
-    assert!(peak > SLACK, "a burst of {peak} bytes shows nothing");
-    assert!(pool.wait_idle(Duration::from_secs(60)));
-    // Asleep: the line for people says so, and nothing else does.
-    let begin = Instant::now();
-    while !format!("{pool:?}").contains("2 asleep, 0 searching") {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{pool:?}");
-        std::thread::yield_now();
-    }
-    for (value, handle) in handles.into_iter().enumerate() {
-        assert_eq!(handle.join().unwrap(), value);
-    }
-    let took = falls_back(base, Duration::from_secs(15));
-    println!("peak {peak} bytes, back after {took:?}");
-}
-
-#[test]
-fn memory_of_a_burst_that_waited_in_the_queue_goes_back() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let tasks = number("PUNCTUAL_BURST_TASKS", 300_000);
-    let pool = Pool::fixed(1).unwrap();
-    pool.submit(|| ()).unwrap().join().unwrap();
-    let base = live();
-    let held = hold(&pool);
-    for value in 0..tasks {
-        pool.execute(move || assert!(value < usize::MAX)).unwrap();
-    }
-    let peak = live() - base;
-    assert!(peak > SLACK, "a burst of {peak} bytes shows nothing");
-    drop(held);
-    assert!(pool.wait_idle(Duration::from_secs(60)));
-    let took = falls_back(base, Duration::from_secs(15));
-    println!("peak {peak} bytes, back after {took:?}");
-}
-
-/// Fault 16. Ten million live timers (in a build without optimisation fewer), half of them cancelled, the rest fired in
-/// virtual time: none early, none lost, and the memory comes back.
-#[test]
-fn fault_16_millions_of_timers_are_neither_early_nor_lost_and_give_their_memory_back() {
-    const INSTANTS: u64 = 2_000;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let timers = number(
-        "PUNCTUAL_TIMERS",
-        if cfg!(debug_assertions) {
-            200_000
-        } else {
-            10_000_000
-        },
-    );
-    let clock = Clock::manual_at(SystemTime::UNIX_EPOCH);
-    let pool = Pool::builder("timers")
-        .core_threads(2)
-        .clock(&clock)
-        .build()
-        .unwrap();
-    let (fired, early) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let state = Arc::new((clock.clone(), fired.clone(), early.clone()));
-    let base = live();
-    let mut random = 1_u64;
-    let mut kept = Vec::with_capacity(timers / 2 + 1);
-    let mut dropped = Vec::with_capacity(timers / 2 + 1);
-    let lists = live() - base;
-    for index in 0..timers {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        // Up to two hours, at a few thousand instants, so that many are due together.
-        let due = Duration::from_millis((random >> 33) % INSTANTS * 3_600 + 1_000);
-        let state = state.clone();
-        let body = move || {
-            let (clock, fired, early) = &*state;
-            fired.fetch_add(1, Relaxed);
-            let is_early = clock.now() < SystemTime::UNIX_EPOCH + due;
-            early.fetch_add(u64::from(is_early), Relaxed);
-        };
-        let task = pool.after(due, body).unwrap();
-        if index % 2 == 0 { &mut kept } else { &mut dropped }.push(task);
-    }
-    let peak = live() - base - lists;
-    assert_eq!(pool.stats().pending_timers, timers);
-    for task in dropped {
-        assert_eq!(task.cancel(), Cancel::Removed);
-    }
-    assert_eq!(pool.stats().pending_timers, kept.len());
-    let live_ones = kept.len();
-    clock.advance(Duration::from_millis(999));
-    assert_eq!(fired.load(Relaxed), 0);
-    clock.advance(Duration::from_secs(2 * 3_600 + 2));
-    assert_eq!((fired.load(Relaxed), early.load(Relaxed)), (live_ones as u64, 0));
-    assert!(kept.iter().all(|task| task.is_finished()));
-    drop(kept);
-    let stats = pool.stats();
-    assert_eq!((stats.pending_timers, stats.finished), (0, live_ones as u64));
-    assert_eq!(stats.cancelled, (timers - live_ones) as u64);
-    let bytes = peak / timers as i64;
-    // A manual clock trims nothing while its pool lives.
-    assert!(pool.close().terminated);
-    drop((pool, state, clock));
-    let took = falls_back(base, Duration::from_secs(15));
-    println!("{timers} timers of {bytes} bytes each, back after {took:?}");
-    assert!(bytes < 400, "{bytes} bytes for a timer with its task");
-}
-
-/// What a task leaves behind that has left the queue, or its timer, before its time came.
-fn leaves_nothing(rounds: usize, what: &str, mut round: impl FnMut()) {
-    // Once for what is set up once.
-    round();
-    let base = live();
-    let mut most = 0;
-    for _ in 0..rounds {
-        round();
-        most = most.max(live() - base);
-    }
-    assert!(
-        most < SLACK,
-        "{what}: {most} bytes more than at the beginning, after {rounds} rounds"
-    );
-}
-
-/// Fault 22. The expiry of a task that was taken, cancelled, drained, evicted or joined in place is gone with it.
-#[test]
-fn fault_22_expiries_that_are_not_needed_any_more_keep_no_memory() {
-    const FAR: Duration = Duration::from_secs(3_600);
-    const BATCH: usize = 100;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let rounds = number("PUNCTUAL_CANCEL_TASKS", 200_000) / BATCH;
-    let builder = |name: &str| {
-        Pool::builder(name.to_owned())
-            .core_threads(1)
-            .queue(Queue::bounded(BATCH))
-    };
-    let pool = builder("expiries").build().unwrap();
-    let submit = |pool: &Pool| -> Vec<TaskHandle<[u8; 100]>> {
-        let submit = |_| {
-            pool.task(|| [1; 100])
-                .name("expires")
-                .expires_in(FAR)
-                .submit()
-                .unwrap()
-        };
-        (0..BATCH).map(submit).collect()
-    };
-    leaves_nothing(rounds, "taken", || {
-        for task in submit(&pool) {
-            task.join().unwrap();
-        }
-    });
-    let held = hold(&pool);
-    leaves_nothing(rounds, "cancelled", || {
-        for task in submit(&pool) {
-            assert_eq!(task.cancel(), Cancel::Removed);
-        }
-    });
-    leaves_nothing(rounds, "drained", || {
-        let tasks = submit(&pool);
-        assert_eq!(pool.drain().len(), BATCH);
-        drop(tasks);
-    });
-    leaves_nothing(rounds, "detached and drained", || {
-        for _ in 0..BATCH {
-            pool.task(|| ()).expires_in(FAR).execute().unwrap();
-        }
-        assert_eq!(pool.drain().len(), BATCH);
-    });
-    let evicting = builder("evictions")
-        .on_full(Reject::DiscardOldest)
-        .build()
-        .unwrap();
-    let held_too = hold(&evicting);
-    leaves_nothing(rounds, "evicted", || drop(submit(&evicting)));
-    drop(held_too);
-    drop(held);
-    let inner = pool.clone();
-    let in_place = pool.submit(move || {
-        leaves_nothing(rounds, "joined in place", || {
-            for task in submit(&inner) {
-                task.join().unwrap();
-            }
-        });
-    });
-    in_place.unwrap().join().unwrap();
-}
-
-/// Fault 22. Delayed tasks, appointments and schedules that are cancelled, and limits of tasks that have ended.
-#[test]
-fn fault_22_cancelled_timers_and_limits_of_ended_tasks_keep_no_memory() {
-    const FAR: Duration = Duration::from_secs(3_600);
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let rounds = number("PUNCTUAL_CANCEL_TASKS", 200_000) / 10;
-    let pool = Pool::builder("timers")
-        .core_threads(2)
-        .on_slow(|_, _| ())
-        .on_late(FAR, |_, _| ());
-    let pool = pool.build().unwrap();
-    leaves_nothing(rounds, "delayed", || {
-        let sentinel = Arc::new([0_u8; 100]);
-        let weak = Arc::downgrade(&sentinel);
-        let task = pool
-            .task(move || drop(sentinel))
-            .name("far")
-            .expires_in(FAR)
-            .after(FAR)
-            .unwrap();
-        assert_eq!((task.cancel(), weak.strong_count()), (Cancel::Removed, 0));
-    });
-    leaves_nothing(rounds, "appointed", || {
-        let task = pool.at(SystemTime::now() + FAR, || [0_u8; 100]).unwrap();
-        assert!(task.task_ref().remove());
-    });
-    leaves_nothing(rounds, "repeating", || {
-        let sentinel = Arc::new([0_u8; 100]);
-        let weak = Arc::downgrade(&sentinel);
-        let every = Schedule::every(FAR).starting_in(FAR).named("far");
-        let every = pool.schedule(every, move |_| assert!(sentinel[0] == 0)).unwrap();
-        assert_eq!((every.cancel(), weak.strong_count()), (Cancel::Removed, 0));
-    });
-    leaves_nothing(rounds, "limited", || {
-        let task = pool.task(|| task::current().map(|task| task.token()));
-        let task = task.time_limit(FAR).slow_after(FAR).submit().unwrap();
-        assert!(task.join().unwrap().is_some());
-    });
-    leaves_nothing(rounds / 10, "due at once", || {
-        let task = pool.task(|| ()).expires_in(FAR).after(Duration::ZERO).unwrap();
-        task.join().unwrap();
-    });
-    assert_eq!(pool.stats().pending_timers, 0);
 }
