@@ -2,7 +2,7 @@
 
 use super::{NANO, SECOND, Told, builder, pool, stick};
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Pool, PoolBuilder, Queue, Schedule, task};
+use punctual::{Clock, Pool, PoolBuilder, Queue, Schedule, task};
 use std::time::Duration;
 
 /// The name of the thread that each slow task is told on.
@@ -206,11 +206,13 @@ fn keepers_of(pool: &str) -> Vec<std::path::PathBuf> {
 #[cfg(target_os = "linux")]
 #[test]
 fn keeper_is_not_woken_when_nothing_is_awaited_any_more_or_all_of_it_is_far() {
+    let clock = Clock::manual();
     let pool = Pool::builder("calm").core_threads(1).queue(Queue::unbounded());
-    let pool = pool.keep_alive(Duration::MAX).build().unwrap();
-    let _held = hold(&pool);
-    let soon = pool.task(|| ()).expires_in(Duration::from_millis(1)).submit();
-    assert!(soon.unwrap().join().unwrap_err().is_expired());
+    let pool = pool.clock(&clock).keep_alive(Duration::MAX).build().unwrap();
+    let _stuck = stick(&pool);
+    let soon = pool.task(|| ()).expires_in(SECOND).submit().unwrap();
+    clock.advance(SECOND);
+    assert!(soon.join().unwrap_err().is_expired());
     let keeper = keepers_of("calm").pop().expect("it kept the clock");
     let far: Vec<_> = (0..1_000)
         .map(|_| pool.task(|| ()).expires_in(3_600 * SECOND).submit().unwrap())
@@ -219,14 +221,12 @@ fn keeper_is_not_woken_when_nothing_is_awaited_any_more_or_all_of_it_is_far() {
         if cancels {
             far.iter().for_each(|task| _ = task.cancel());
         }
-        let mut last = switches(&keeper);
-        // It may still be on its way to its bed.
-        until("it sleeps", || {
-            std::thread::sleep(Duration::from_millis(20));
-            std::mem::replace(&mut last, switches(&keeper)) == last
-        });
-        std::thread::sleep(Duration::from_millis(300));
-        assert_eq!(switches(&keeper), last, "it woke up for nothing");
+        clock.advance(Duration::ZERO);
+        let before = switches(&keeper);
+        clock.advance(1_700 * SECOND);
+        // It may have been on its way to its bed.
+        let woke = switches(&keeper) - before;
+        assert!(woke < 5, "it woke up {woke} times for nothing");
     }
     drop(pool.stop());
 }
