@@ -1,6 +1,6 @@
 //! The keeper: a spare thread that watches the clock while every worker is at work, and only then.
 
-use super::{NANO, SECOND, Told, builder, pool, stick};
+use super::{NANO, SECOND, Told, builder, pool, stick, stick_for};
 use crate::support::{LONG, hold, in_time, until};
 use punctual::{Clock, Pool, PoolBuilder, Queue, Schedule, task};
 use std::time::Duration;
@@ -139,22 +139,22 @@ fn keeper_that_goes_home_just_when_it_is_needed_again_is_replaced() {
 fn keeper_is_one_of_the_spare_threads() {
     let (builder, clock) = builder(1);
     let pool = builder.spare_threads(1).build().unwrap();
-    // Its worker waits for a task that runs on the only spare: none is left for the clock.
-    let inner = pool.clone();
-    let parent = pool
-        .submit(move || {
-            let sleeper = inner.submit(|| task::sleep(10 * SECOND)).unwrap();
-            let watcher = sleeper.task_ref();
-            drop(sleeper);
-            inner.submit(move || watcher.status()).unwrap().wait();
-            task::sleep(20 * SECOND)
-        })
-        .unwrap();
-    clock.advance(SECOND);
+    let elsewhere = Pool::builder("elsewhere").core_threads(1).clock(&clock);
+    let elsewhere = elsewhere.build().unwrap();
+    // Its worker waits for another pool's task, and the only spare stands in for it: none is left for the clock.
+    let awaited = elsewhere.submit(|| task::sleep(Duration::MAX)).unwrap();
+    let parent = pool.submit(move || awaited.wait()).unwrap();
+    clock.advance(Duration::ZERO);
+    let standing_in = stick_for(&pool, 10 * SECOND);
+    let expiring = pool.task(|| ()).expires_in(SECOND).submit().unwrap();
+    clock.advance(10 * SECOND - NANO);
     let stats = pool.stats();
-    assert!(stats.threads + stats.keepers <= 2, "{stats:?}");
-    drop(pool.stop());
-    drop(parent);
+    assert_eq!((stats.threads, stats.keepers), (2, 0), "{stats:?}");
+    assert!(!expiring.is_finished(), "nobody watched the clock");
+    clock.advance(NANO);
+    assert!(expiring.join().unwrap_err().is_expired());
+    drop((standing_in, elsewhere.stop()));
+    parent.join().unwrap();
 }
 
 #[test]
