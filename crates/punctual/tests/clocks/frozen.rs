@@ -121,6 +121,8 @@ fn fault_14_after_a_freeze_a_fixed_rate_can_leave_the_missed_ones_out() {
             assert!(missed >= 30, "{missed} {runs:?}");
             let gap = runs.windows(2).map(|pair| periods(pair[0].0, pair[1].0)).max();
             assert!(gap.unwrap() >= 30, "{runs:?}");
+            let stood_for: u64 = runs.iter().map(|(_, missed)| *missed).sum();
+            assert_eq!(stood_for, 0, "no run makes up for them");
         },
         freeze,
     );

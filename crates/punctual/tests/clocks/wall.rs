@@ -53,6 +53,9 @@ fn fault_12_and_15_a_wall_clock_put_forward_is_noticed_in_time_and_delays_are_no
         let calm = Pool::fixed(1).unwrap();
         let appointment = calm.at(due, note).unwrap();
         let not_yet = calm.at(later(2 * HOUR), || ()).unwrap();
+        until("it sleeps until it looks again", || {
+            format!("{calm:?}").contains("1 asleep, 0 searching")
+        });
         put_the_wall(HOUR);
         assert!(appointment.wait_timeout(NOTICED), "not noticed: {calm:?}");
         let (wall, _) = appointments.lock().unwrap()[0];
