@@ -55,7 +55,7 @@ pub(super) fn cancel(pointer: NonNull<Header>) -> Cancel {
 }
 
 /// A forked child has a copy of the block, but not of the pool's threads, and locks may be held for ever.
-fn is_elsewhere(block: &Header) -> bool {
+pub(super) fn is_elsewhere(block: &Header) -> bool {
     block.fork != fork::generation()
 }
 

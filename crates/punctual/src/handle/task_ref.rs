@@ -4,9 +4,11 @@
 
 #![allow(unsafe_code)]
 
-use super::cancel::{Cancel, cancel, remove};
+use super::cancel::{Cancel, cancel, is_elsewhere, remove};
 use crate::sync::Arc;
+use crate::task::Priority;
 use crate::task::block::{Header, Reference};
+use crate::task::home::Destination;
 use crate::task::state::End;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -89,6 +91,38 @@ impl TaskRef {
     /// Takes the task out only if it has not started; never signals. Says whether it did.
     pub fn remove(&self) -> bool {
         remove(self.held.pointer())
+    }
+
+    /// Moves a waiting task to the end of another level, where it counts as a new arrival. False: it does not wait in the
+    /// queue (it is delayed, runs, or has ended), or the queue has no levels.
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue};
+    /// let pool = Pool::builder("p").core_threads(1).queue(Queue::priority(100)).build()?;
+    /// pool.pause();
+    /// let report = pool.task(|| ()).priority(Priority::LOW).submit()?;
+    /// assert!(report.task_ref().set_priority(Priority::URGENT));
+    /// assert_eq!(pool.stats().levels[0].queued, 1);
+    /// pool.resume();
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn set_priority(&self, priority: Priority) -> bool {
+        self.relocate(Destination::Level(priority))
+    }
+
+    /// Moves a waiting task before everything else that waits, in any queue; of several such tasks the first to be moved
+    /// is taken first. False: it does not wait in the queue.
+    pub fn run_next(&self) -> bool {
+        self.relocate(Destination::Front)
+    }
+
+    fn relocate(&self, to: Destination) -> bool {
+        let header = self.header();
+        if is_elsewhere(header) {
+            return false;
+        }
+        let home = header.reach_home();
+        home.is_some_and(|home| home.relocate(&self.held, to))
     }
 
     /// Where the task is.

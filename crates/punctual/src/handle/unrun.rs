@@ -5,11 +5,11 @@
 
 #![allow(unsafe_code)]
 
+use crate::task::TaskInfo;
 use crate::task::block::{Entry, Header};
 use crate::task::record::Slot;
 use crate::task::side::next_id;
 use crate::task::state::{End, Resolved};
-use crate::task::{Priority, TaskInfo};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -111,7 +111,7 @@ impl Unrun {
                 id: *id,
                 name: None,
                 type_name: slot.label(),
-                priority: Priority::NORMAL,
+                priority: slot.class().priority(),
             },
             Work::Entry(None) => unreachable!("an entry is taken out of its Unrun by what consumes that"),
         }

@@ -186,8 +186,18 @@ pub struct LevelStats {
     pub queued: usize,
     /// How long the oldest of them has waited, at most.
     pub oldest_wait: Option<Duration>,
-    /// Tasks that a worker took from here.
+    /// Tasks that a worker took from here, or that somebody who waited for them ran in place.
     pub taken: u64,
+    /// Those among them that their wait brought before a more urgent one.
+    pub promoted: u64,
+    /// Tasks that waited here for longer than they were meant to.
+    pub expired: u64,
+    /// Tasks that were thrown out of here for others.
+    pub evicted: u64,
+    /// The part of all picks that its weight asks for, where the queue has shares.
+    pub share_target: Option<f64>,
+    /// The part of all tasks taken so far that came from here, where the queue has shares.
+    pub share_actual: Option<f64>,
     /// From acceptance to start, sampled.
     pub wait: Histogram,
 }

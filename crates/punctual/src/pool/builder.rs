@@ -11,7 +11,7 @@ use super::resize::check_keep_alive;
 use super::timers::AtShutdown;
 use super::{Pool, Size};
 use crate::ConfigError;
-use crate::queue::{Capacity, Queue};
+use crate::queue::{Capacity, Discipline, Queue};
 use crate::sync::{Arc, parallelism};
 use crate::task::hooks::Hooks;
 use crate::task::{Outcome, TaskInfo};
@@ -38,6 +38,8 @@ pub(crate) struct Config {
     /// Why the size may not be changed, if it may not.
     pub(crate) sealed: Option<&'static str>,
     pub(crate) queue: Queue,
+    /// Of a queue with levels.
+    pub(crate) discipline: Option<Discipline>,
     pub(crate) clock: Clock,
     pub(crate) on_drop: OnDrop,
     pub(crate) thread_name: String,
@@ -419,7 +421,15 @@ impl PoolBuilder {
         let size = self.size()?;
         size.check_reachable(self.queue.capacity(), self.growth)?;
         check_keep_alive(self.keep_alive, self.core_timeout)?;
-        self.queue.discipline()?;
+        let discipline = self.queue.discipline()?;
+        if matches!(self.reject, Reject::EvictLower) && discipline.is_none() {
+            return Err(ConfigError::new(
+                "on_full",
+                "EvictLower",
+                "a queue without levels has nothing that is less urgent",
+                "use Queue::priority, or DiscardOldest",
+            ));
+        }
         let most = MAX_THREADS - size.max;
         let spare_threads = self.spare_threads.unwrap_or_else(|| parallelism().min(most));
         if spare_threads > most {
@@ -474,6 +484,7 @@ impl PoolBuilder {
             on_late: self.on_late,
             sealed: self.sealed,
             queue: self.queue,
+            discipline,
             clock: self.clock,
             on_drop: self.on_drop,
             thread_name,

@@ -15,12 +15,12 @@ use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
 use crate::observe::{LevelStats, Recorder, Stats};
-use crate::queue::Room;
+use crate::queue::{LevelTally, Room, Tally};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
-use crate::task::block::{Entry, Header, Origin};
-use crate::task::home::{Home, HomeRef, Removal};
+use crate::task::block::{Entry, Header, Origin, Reference};
+use crate::task::home::{Destination, Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
 use crate::task::watch::Visible;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
@@ -92,6 +92,8 @@ pub(super) struct Life {
 #[derive(Debug)]
 pub(crate) struct Observed {
     pub(crate) wait: Recorder,
+    /// The same for each level.
+    pub(crate) levels: Vec<Recorder>,
     pub(crate) run: Recorder,
     pub(crate) lateness: Recorder,
     /// Ticks of schedules.
@@ -144,6 +146,10 @@ impl Engine {
         Arc::new_cyclic(|owner: &Weak<Owner>| {
             let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
                 let clock = config.clock.clone();
+                let levels = config
+                    .discipline
+                    .as_ref()
+                    .map_or(0, |discipline| discipline.levels);
                 // A generation has sixteen bits: no process has the other one.
                 let is_plain = hooks.decorators.is_empty() && !clock.is_manual() && !config.inherits_priority;
                 let plain_generation = if is_plain {
@@ -153,8 +159,10 @@ impl Engine {
                 };
                 Engine {
                     name: config.name.clone(),
-                    room: Room::new(
+                    room: Room::with(
                         config.queue.capacity(),
+                        config.discipline.as_ref(),
+                        &clock,
                         Crew::new(
                             config.size,
                             config.growth,
@@ -172,7 +180,7 @@ impl Engine {
                     guests: Visible::new(),
                     reject: Lock::new(reject),
                     rejections: Rejections::default(),
-                    timers: Timers::new(&clock, config.delayed_at_shutdown, config.repeating_at_shutdown),
+                    timers: Timers::new(&clock, &config),
                     dropped_delayed: AtomicUsize::new(0),
                     dropped_repeating: AtomicUsize::new(0),
                     schedules: Lock::new(BTreeMap::new()),
@@ -189,6 +197,7 @@ impl Engine {
                     me: me.clone(),
                     observed: Observed {
                         wait: Recorder::new(),
+                        levels: (0..levels).map(|_| Recorder::new()).collect(),
                         run: Recorder::new(),
                         lateness: Recorder::new(),
                         missed: AtomicU64::new(0),
@@ -226,8 +235,8 @@ impl Engine {
     }
 
     /// A task left the queue without being taken.
-    pub(crate) fn remove_queued(&self, how: Removal) {
-        if self.room.remove(how) {
+    pub(crate) fn remove_queued(&self, how: Removal, level: usize) {
+        if self.room.remove(how, level) {
             self.room.sweep();
         }
         self.permit_came_back();
@@ -270,10 +279,9 @@ impl Engine {
         let totals = staff.totals();
         let active = tally.taken + tally.joined - totals.ended();
         let busy = (tally.taken - staff.own_ends()) as usize;
-        let wait = self.observed.wait.snapshot();
         let queued = tally.waiting() as usize;
         let oldest_wait = self.room.oldest().filter(|_| queued > 0);
-        let oldest_wait = oldest_wait.map(|arrived| Duration::from_nanos(now.saturating_sub(arrived)));
+        let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
         Stats {
             state: self.state(),
             size: crew.size,
@@ -287,7 +295,7 @@ impl Engine {
             queued,
             capacity: tally.capacity,
             oldest_wait,
-            submitted: queue.pushed + delayed.accepted,
+            submitted: queue.accepted() + delayed.accepted,
             taken: tally.taken + tally.joined,
             finished: totals.finished(),
             panicked: totals.panicked,
@@ -308,16 +316,50 @@ impl Engine {
             keepers: self.keepers(),
             lateness: self.observed.lateness.snapshot(),
             hook_panics: self.hooks.panics.load(Relaxed),
-            wait: wait.clone(),
+            wait: self.observed.wait.snapshot(),
             run: self.observed.run.snapshot(),
-            levels: vec![LevelStats {
-                queued,
-                oldest_wait,
-                taken: tally.taken + tally.joined,
-                wait,
-            }],
+            levels: self.level_stats(&tally, now),
         }
     }
+}
+
+impl Engine {
+    /// Of each level; nothing where there are none.
+    fn level_stats(&self, tally: &Tally, now: Tick) -> Vec<LevelStats> {
+        let oldest = self.room.oldest_of_levels();
+        let due = self.timers.due.oldest_of_levels();
+        let targets = self
+            .config
+            .discipline
+            .as_ref()
+            .map_or(&[][..], |discipline| &discipline.targets);
+        let taken = |level: &LevelTally| level.taken + level.joined;
+        let all: u64 = tally.levels().iter().map(taken).sum();
+        let of = |(number, level): (usize, &LevelTally)| {
+            let arrived = [oldest[number], due[number]].into_iter().flatten().min();
+            let target = targets.get(number).copied();
+            LevelStats {
+                queued: level.waiting() as usize,
+                oldest_wait: arrived
+                    .filter(|_| level.waiting() > 0)
+                    .map(|arrived| waited(arrived, now)),
+                taken: taken(level),
+                promoted: level.promoted,
+                expired: level.expired,
+                evicted: level.evicted,
+                share_target: target,
+                share_actual: target
+                    .filter(|_| all > 0)
+                    .map(|_| taken(level) as f64 / all as f64),
+                wait: self.observed.levels[number].snapshot(),
+            }
+        };
+        tally.levels().iter().enumerate().map(of).collect()
+    }
+}
+
+fn waited(arrived: Tick, now: Tick) -> Duration {
+    Duration::from_nanos(now.saturating_sub(arrived))
 }
 
 impl Home for Engine {
@@ -335,6 +377,19 @@ impl Home for Engine {
 
     fn forget_expiry(&self, task: &Header) {
         self.no_longer_expires(task);
+    }
+
+    fn relocate(&self, task: &Arc<Reference>, to: Destination) -> bool {
+        let room_swept = if task.header().class.is_timed() {
+            let due = &self.timers.due;
+            due.relocate(task, to, &self.clock)
+                .map(|sweep| sweep.then(|| due.sweep()))
+        } else {
+            let room = &self.room;
+            room.relocate(task, to, &self.clock)
+                .map(|sweep| sweep.then(|| room.sweep()))
+        };
+        room_swept.is_some()
     }
 
     fn look_at(&self, when: Tick) {

@@ -12,7 +12,7 @@ use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::sync::{atomic, this_thread};
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
-use crate::task::state::{Claim, End};
+use crate::task::state::End;
 use crate::task::{Here, Outcome, TaskInfo, Token, contain, here};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
@@ -89,25 +89,25 @@ impl Engine {
         let mut unrun = Vec::new();
         // What was due comes first, as it would have.
         for mut slot in self.timers.due.drain().chain(self.room.drain()) {
+            if !slot.claim_to_remove() {
+                // Cancelled meanwhile, and the canceller counts it; or it has a later record.
+                slot.let_go();
+                continue;
+            }
             let Some(entry) = slot.take_entry() else {
-                self.remove_queued(Removal::Returned);
+                self.remove_queued(Removal::Returned, self.room.level_of(slot.class()));
                 unrun.push(self.taken_out(Unrun::closure(slot)));
                 continue;
             };
-            match entry.header().state.claim_to_remove() {
-                // Cancelled meanwhile; the canceller counts it.
-                Claim::Lost => entry.let_go(),
-                Claim::Won if entry.header().is_scoped() => {
-                    self.remove_queued(Removal::Cancelled);
-                    let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
-                    let told = self.is_told_of_ends().then_some(told);
-                    Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
-                }
-                Claim::Won => {
-                    let share = self.remove(entry.pointer(), entry.header().class, Removal::Returned);
-                    debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
-                    unrun.push(self.taken_out(Unrun::entry(entry)));
-                }
+            if entry.header().is_scoped() {
+                self.remove_queued(Removal::Cancelled, self.room.level_of_task(entry.header()));
+                let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
+                let told = self.is_told_of_ends().then_some(told);
+                Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
+            } else {
+                let share = self.remove(entry.pointer(), entry.header().class, Removal::Returned);
+                debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
+                unrun.push(self.taken_out(Unrun::entry(entry)));
             }
         }
         self.task_removed();

@@ -46,9 +46,30 @@ pub enum Reject {
     /// It is dropped. `submit` gives a handle that says [`is_rejected`](crate::JoinError::is_rejected); `execute` says
     /// `Ok`; it is counted as [`discarded`](RejectCounts::discarded).
     Discard,
-    /// The task that has waited longest is thrown out for it; that one's handle says
-    /// [`is_evicted`](crate::JoinError::is_evicted).
+    /// The task that has waited longest, of the least urgent level if there are levels, is thrown out for it; that one's
+    /// handle says [`is_evicted`](crate::JoinError::is_evicted).
     DiscardOldest,
+    /// The task that has waited longest in the least urgent level is thrown out for it, if that level is less urgent than its
+    /// own; otherwise it comes back. For a queue with levels; on another it is [`Reject::Abort`].
+    ///
+    /// ```
+    /// use punctual::{Pool, Priority, Queue, Reject};
+    ///
+    /// let pool = Pool::builder("orders")
+    ///     .core_threads(1)
+    ///     .queue(Queue::priority(1))
+    ///     .on_full(Reject::EvictLower)
+    ///     .build()?;
+    /// pool.pause(); // nothing is taken meanwhile
+    /// let report = pool.task(|| "report").priority(Priority::LOW).submit()?;
+    /// let payment = pool.task(|| "payment").priority(Priority::URGENT).submit()?;
+    /// assert!(report.join().unwrap_err().is_evicted());
+    /// assert!(pool.task(|| "another report").priority(Priority::LOW).submit().is_err());
+    /// pool.resume();
+    /// assert_eq!(payment.join()?, "payment");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    EvictLower,
     /// The submitter waits for room, at most this long, first come first served; then the task comes back. From a
     /// worker of the same pool it comes back at once, as [`Reason::WouldDeadlock`].
     Block(Duration),
@@ -81,6 +102,7 @@ impl fmt::Debug for Reject {
             Reject::CallerRuns => f.write_str("CallerRuns"),
             Reject::Discard => f.write_str("Discard"),
             Reject::DiscardOldest => f.write_str("DiscardOldest"),
+            Reject::EvictLower => f.write_str("EvictLower"),
             Reject::Block(limit) => write!(f, "Block({limit:?})"),
             Reject::Custom(_) => f.write_str("Custom"),
         }
@@ -215,6 +237,7 @@ impl Engine {
             Reject::CallerRuns => Answer::CallerRuns,
             Reject::Discard => Answer::Discard,
             Reject::DiscardOldest => Answer::DiscardOldest,
+            Reject::EvictLower => return self.admit_for_lower(class, refused),
             Reject::Block(limit) => Answer::Wait(limit),
             Reject::Custom(rule) => {
                 let mut answer = Answer::Abort;
@@ -286,7 +309,7 @@ impl Engine {
             if capacity == 0 || tries == MAX_TRIES {
                 return Err(refused);
             }
-            if let Some(slot) = self.room.evict_for_its_place() {
+            if let Some(slot) = self.room.evict_for_its_place(None) {
                 self.tell_evicted(slot);
                 return self.publish(class, refused.payload, true, Permit::of_plan());
             }
@@ -297,6 +320,26 @@ impl Engine {
                 Ok(woke) => return Ok(woke),
                 Err(again) => refused = again,
             }
+        }
+    }
+
+    /// Throws the oldest task of the least urgent level out and takes its place, if that level is less urgent.
+    fn admit_for_lower<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        refused: Refused<P>,
+    ) -> Result<bool, Refused<P>> {
+        let level = self.room.level_of(class);
+        let Reason::Full { capacity: 1.., .. } = refused.reason else {
+            return Err(refused);
+        };
+        match self.room.evict_for_its_place(Some(level)) {
+            Some(slot) => {
+                self.tell_evicted(slot);
+                self.publish(class, refused.payload, true, Permit::of_plan())
+            }
+            // Nothing that is less urgent; but perhaps a worker was faster.
+            None => self.admit(class, refused.payload),
         }
     }
 

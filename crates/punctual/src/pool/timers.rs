@@ -17,6 +17,7 @@
 mod ending;
 mod timer;
 
+use super::builder::Config;
 use super::engine::{Attention, Engine};
 use super::leader::Leader;
 use super::watch::{Watch, patience_of};
@@ -87,18 +88,18 @@ pub(super) struct Reading {
 }
 
 impl Timers {
-    pub(super) fn new(clock: &Clock, delayed: AtShutdown, repeating: AtShutdown) -> Self {
+    pub(super) fn new(clock: &Clock, config: &Config) -> Self {
         Timers {
             book: Lock::new(Book {
                 ticks: Store::new(clock.tick()),
                 calendar: Store::new(clock.on(Axis::Wall)),
                 counts: Counts::default(),
                 runs: 0,
-                closing: Closing::new(delayed, repeating),
+                closing: Closing::new(config.delayed_at_shutdown, config.repeating_at_shutdown),
                 leader: None,
                 watch: Watch::default(),
             }),
-            due: Room::new(Capacity::Unbounded, ()),
+            due: Room::with(Capacity::Unbounded, config.discipline.as_ref(), clock, ()),
             pending: AtomicUsize::new(0),
             next: AtomicU64::new(Tick::MAX),
             look: AtomicU64::new(Tick::MAX),
@@ -371,7 +372,8 @@ impl Engine {
             self.uncover(usize::from(class.is_delayed()));
             return self.remove_timed(task, how);
         }
-        self.remove_queued(how);
+        // SAFETY: the caller holds a share.
+        self.remove_queued(how, self.room.level_of_task(unsafe { task.as_ref() }));
         None
     }
 
@@ -383,7 +385,8 @@ impl Engine {
         let header = unsafe { pointer.as_ref() };
         if !header.state.load().is_delayed() {
             drop(book);
-            if self.timers.due.remove(how) {
+            let level = self.timers.due.level_of_task(header);
+            if self.timers.due.remove(how, level) {
                 self.timers.due.sweep();
             }
             return None;

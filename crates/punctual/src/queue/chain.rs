@@ -10,9 +10,13 @@
 use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
 use crate::task::Class;
 use crate::task::block::Entry;
-use crate::task::record::{self, Arrival, MAX_WORDS, Payload, Slot};
+use crate::task::record::{self, Arrival, Dead, MAX_WORDS, Payload, Slot, turn_of};
 use crate::time::{Clock, Tick};
 use std::ptr::NonNull;
+
+/// Words before a record in a log whose records have an age: the number of those accepted before it, and one; then its
+/// time of arrival.
+pub(super) const AGE: usize = 2;
 
 /// Where producers write.
 pub(super) struct Tail {
@@ -65,7 +69,21 @@ impl Tail {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
-        let needed = 1 + P::WORDS;
+        self.push_after([], class, payload, number, stamp, || clock.tick())
+    }
+
+    /// As [`Tail::push`], behind some words of which the first is not 0. All records of a log have equally many.
+    #[inline]
+    pub(super) fn push_after<const BEFORE: usize, P: Payload>(
+        &mut self,
+        before: [u64; BEFORE],
+        class: Class,
+        payload: P,
+        number: u64,
+        stamp: bool,
+        now: impl FnOnce() -> Tick,
+    ) -> Result<(), P> {
+        let needed = BEFORE + 1 + P::WORDS;
         if WORDS - self.offset < needed && !self.turn_over() {
             return Err(payload);
         }
@@ -75,12 +93,16 @@ impl Tail {
             let segment = self.current.as_mut();
             segment.witness.touch();
             let place = segment.words.as_mut_ptr().add(self.offset);
+            for (index, word) in before.into_iter().enumerate() {
+                place.add(index).cast::<u64>().write(word);
+            }
+            let place = place.add(BEFORE);
             place.cast::<u64>().write(record::header::<P>(class));
             place.add(1).cast::<P>().write(payload);
             let opens = self.count == 0 && stamp;
             let sampled = number.is_multiple_of(SAMPLE_EVERY);
             if opens || sampled {
-                let now = clock.tick();
+                let now = now();
                 if opens {
                     segment.opened = now;
                 }
@@ -126,6 +148,11 @@ impl Tail {
         self.count == 0
     }
 
+    /// Whether a record of so many words can be written without another segment.
+    pub(super) fn has_room_for(&self, words: usize) -> bool {
+        WORDS - self.offset >= words || self.ready.is_some()
+    }
+
     /// When the chain was opened, if noted.
     pub(super) fn opened(&self) -> Tick {
         // SAFETY: the tail owns its segments.
@@ -133,13 +160,13 @@ impl Tail {
     }
 
     /// Sweeps dead entries out of this chain; see [`compact`].
-    pub(super) fn sweep(&mut self, swept: &mut Swept) {
+    pub(super) fn sweep(&mut self, before: usize, swept: &mut Swept) {
         let begin = Cursor {
             segment: self.first,
             offset: 0,
         };
         // SAFETY: the tail owns the chain, and `count` records lie in it.
-        let (kept, end) = unsafe { compact(begin, self.count, swept) };
+        let (kept, end) = unsafe { compact(begin, self.count, before, swept) };
         self.count = kept;
         self.current = end.segment;
         self.offset = end.offset;
@@ -194,6 +221,12 @@ impl Head {
     /// Moves the record at the head into the slot, with its arrival if that was noted. Only when not dry.
     #[inline]
     pub(super) fn take(&mut self, slot: &mut Slot, number: u64) {
+        self.take_after(0, slot, number);
+    }
+
+    /// As [`Head::take`], where so many words lie before each record.
+    #[inline]
+    pub(super) fn take_after(&mut self, before: usize, slot: &mut Slot, number: u64) {
         debug_assert!(self.left > 0);
         // SAFETY: `left` records lie ahead: `offset` is at one of them, or at the end of a segment that has a next.
         // The record's words are forgotten by moving `offset` past them.
@@ -204,8 +237,8 @@ impl Head {
             let opens = self.offset == 0;
             let segment = self.segment.as_mut();
             segment.witness.touch();
-            let place = segment.words.as_ptr().add(self.offset).cast::<u64>();
-            self.offset += 1 + slot.fill(place);
+            let place = segment.words.as_ptr().add(self.offset + before).cast::<u64>();
+            self.offset += before + 1 + slot.fill(place);
             self.left -= 1;
             if number.is_multiple_of(SAMPLE_EVERY)
                 && let Some(tick) = segment.noted(number)
@@ -221,6 +254,27 @@ impl Head {
                     weight: 1,
                 });
             }
+        }
+    }
+
+    /// Of the record at the head, in a log whose records have an age: how many were accepted before it, and when it came.
+    /// Only when not dry.
+    #[inline]
+    pub(super) fn age(&mut self) -> (u64, Tick) {
+        debug_assert!(self.left > 0);
+        // SAFETY: as in `take_after`; `AGE` words lie before the record.
+        unsafe {
+            if self.offset == WORDS || self.word() == 0 {
+                self.turn_over();
+            }
+            let place = self
+                .segment
+                .as_ref()
+                .words
+                .as_ptr()
+                .add(self.offset)
+                .cast::<u64>();
+            (place.read() - 1, place.add(1).read())
         }
     }
 
@@ -255,13 +309,13 @@ impl Head {
     }
 
     /// Sweeps dead entries out of this chain; see [`compact`].
-    pub(super) fn sweep(&mut self, swept: &mut Swept) {
+    pub(super) fn sweep(&mut self, before: usize, swept: &mut Swept) {
         let begin = Cursor {
             segment: self.segment,
             offset: self.offset,
         };
         // SAFETY: the head owns the chain, and `left` records lie ahead of its place.
-        (self.left, _) = unsafe { compact(begin, self.left, swept) };
+        (self.left, _) = unsafe { compact(begin, self.left, before, swept) };
         self.arrived = 0;
     }
 }
@@ -269,18 +323,18 @@ impl Head {
 /// What a sweep took out, to be let go of outside the locks.
 #[derive(Default)]
 pub(super) struct Swept {
-    pub(super) dead: Vec<Entry>,
+    pub(super) dead: Vec<Dead>,
     pub(super) emptied: Vec<Owned>,
 }
 
-/// Takes the entries out of a chain whose task somebody else has claimed, and closes the gaps; gives the number of
+/// Takes the entries out of a chain whose task somebody else has claimed, or that has a later record, and closes the gaps; gives the number of
 /// records left and the place behind the last. Records move towards the beginning only: a record never fits later
 /// than it did before, so the writing place never passes the reading place. What was noted of arrivals is forgotten,
 /// because the numbers no longer match.
 ///
 /// # Safety
-/// The caller owns the chain, and `count` records lie ahead of `begin`.
-unsafe fn compact(begin: Cursor, count: u64, swept: &mut Swept) -> (u64, Cursor) {
+/// The caller owns the chain, and `count` records lie ahead of `begin`, each behind `before` words, at most [`AGE`].
+unsafe fn compact(begin: Cursor, count: u64, before: usize, swept: &mut Swept) -> (u64, Cursor) {
     let (mut read, mut write) = (begin, begin);
     let mut kept = 0;
     for _ in 0..count {
@@ -288,19 +342,23 @@ unsafe fn compact(begin: Cursor, count: u64, swept: &mut Swept) -> (u64, Cursor)
         unsafe {
             read.settle();
             let place = read.place();
-            let (_, table) = record::read_header(place.read());
-            let length = 1 + table.words;
+            let (_, table) = record::read_header(place.add(before).read());
+            let length = before + 1 + table.words;
             read.offset += length;
             if table.is_entry {
-                let entry = Entry::from_raw(place.add(1).cast::<NonNull<_>>().read());
-                if entry.header().state.load().is_claimed() {
-                    swept.dead.push(entry);
+                let payload = place.add(before + 1);
+                let entry = Entry::from_raw(payload.cast::<NonNull<_>>().read());
+                let seen = entry.header().state.load();
+                let is_outdated =
+                    seen.is_moved() && entry.header().is_outdated(turn_of(table.words, payload));
+                if seen.is_claimed() || is_outdated {
+                    swept.dead.push(Dead { entry, is_outdated });
                     continue;
                 }
                 // Still waiting: the words below are the entry, this was a look.
                 let _ = entry.into_raw();
             }
-            let mut words = [0_u64; 1 + MAX_WORDS];
+            let mut words = [0_u64; AGE + 1 + MAX_WORDS];
             std::ptr::copy_nonoverlapping(place, words.as_mut_ptr(), length);
             if WORDS - write.offset < length {
                 write.turn_over();

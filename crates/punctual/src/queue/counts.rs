@@ -2,12 +2,17 @@
 //!
 //! `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a worker took (the
 //! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`, `expired`: tasks that ended
-//! without being taken; `joined`: tasks that a joiner ran in place; together *removed*. A permit is held from the push
-//! until the task is taken or removed, so `waiting = pushed - taken - removed`, and each permit comes back exactly once.
-//! The producers look at these only when the records they may write without a look are used up (`open_until`): in the
-//! common case they read nothing that consumers write.
+//! without being taken; `joined`: tasks that a joiner ran in place; `moved`: tasks that got another record; together
+//! *removed*. A permit is held from the push until the task is taken or removed, so
+//! `waiting = pushed - taken - removed`, and each permit comes back exactly once. (A moved task's new record brings a
+//! permit along, the old one's comes back.) The producers look at these only when the records they may write without a
+//! look are used up (`open_until`): in the common case they read nothing that consumers write.
+//!
+//! A room with levels counts everything once more for each level. A reading of such a room is made of those, so that
+//! the levels and their sum never contradict each other.
 
 use super::Capacity;
+use super::rules::LEVELS;
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use crate::task::home::Removal;
@@ -33,47 +38,119 @@ impl Popped {
     }
 }
 
-/// Tasks that left without being taken by a worker; each count only grows, once per task.
+/// A number for each level.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PerLevel(pub(super) [u64; LEVELS]);
+
+/// Tasks that left without being taken by a worker, of the whole room and of each level.
 pub(super) struct Removed {
-    pub(super) cancelled: AtomicU64,
-    pub(super) returned: AtomicU64,
-    pub(super) evicted: AtomicU64,
-    pub(super) expired: AtomicU64,
-    pub(super) joined: AtomicU64,
+    all: Leavers,
+    /// None where the room has no levels.
+    levels: Box<[Leavers]>,
 }
 
-impl Removed {
-    pub(super) fn new() -> Self {
-        Removed {
+/// Each count only grows, once per task.
+struct Leavers {
+    cancelled: AtomicU64,
+    returned: AtomicU64,
+    evicted: AtomicU64,
+    expired: AtomicU64,
+    joined: AtomicU64,
+    moved: AtomicU64,
+}
+
+impl Leavers {
+    fn new() -> Self {
+        Leavers {
             cancelled: AtomicU64::new(0),
             returned: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             expired: AtomicU64::new(0),
             joined: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn count(&self, how: Removal) {
+    fn count(&self, how: Removal) {
         let counter = match how {
             Removal::Cancelled => &self.cancelled,
             Removal::Returned => &self.returned,
             Removal::Evicted => &self.evicted,
             Removal::Expired => &self.expired,
             Removal::Joined => &self.joined,
+            Removal::Moved => &self.moved,
         };
         counter.fetch_add(1, AcqRel);
     }
 
-    pub(super) fn sum(&self) -> u64 {
+    fn sum(&self) -> u64 {
         let ended = self.cancelled.load(Acquire) + self.returned.load(Acquire) + self.evicted.load(Acquire);
-        ended + self.expired.load(Acquire) + self.joined.load(Acquire)
+        ended + self.expired.load(Acquire) + self.joined.load(Acquire) + self.moved.load(Acquire)
+    }
+
+    /// What it says now, as part of a tally. What was pushed is not known here.
+    fn read(&self, taken: u64) -> LevelTally {
+        LevelTally {
+            taken,
+            joined: self.joined.load(Acquire),
+            cancelled: self.cancelled.load(Acquire),
+            returned: self.returned.load(Acquire),
+            evicted: self.evicted.load(Acquire),
+            expired: self.expired.load(Acquire),
+            moved: self.moved.load(Acquire),
+            ..LevelTally::default()
+        }
     }
 }
 
-/// Counts read at one moment; see [`Room::tally`](super::room::Room::tally).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tally {
-    pub(crate) pushed: u64,
+impl Removed {
+    /// For a room with so many levels, none for a plain one.
+    pub(super) fn new(levels: usize) -> Self {
+        Removed {
+            all: Leavers::new(),
+            levels: (0..levels).map(|_| Leavers::new()).collect(),
+        }
+    }
+
+    /// A task of this level, which a plain room does not have.
+    pub(super) fn count(&self, how: Removal, level: usize) {
+        // The level first: what the sum has, the levels have.
+        if let Some(leavers) = self.levels.get(level) {
+            leavers.count(how);
+        }
+        self.all.count(how);
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        self.all.sum()
+    }
+
+    /// Everything but what was pushed, of a moment in which no task is taken; `taken` of each level if there are any.
+    pub(super) fn read(&self, taken: u64, of_levels: Option<&PerLevel>) -> Tally {
+        let mut tally = Tally {
+            all: LevelTally::default(),
+            levels: [LevelTally::default(); LEVELS],
+            depth: self.levels.len(),
+            capacity: Capacity::Unbounded,
+            paused: false,
+        };
+        let Some(of_levels) = of_levels else {
+            tally.all = self.all.read(taken);
+            return tally;
+        };
+        for (level, leavers) in self.levels.iter().enumerate() {
+            tally.levels[level] = leavers.read(of_levels.0[level]);
+            tally.all.add(&tally.levels[level]);
+        }
+        tally
+    }
+}
+
+/// Counts of a room or one of its levels, read at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LevelTally {
+    /// Records written, also for tasks that were moved.
+    pushed: u64,
     pub(crate) taken: u64,
     /// Tasks that were cancelled before they were taken.
     pub(crate) cancelled: u64,
@@ -85,27 +162,84 @@ pub(crate) struct Tally {
     pub(crate) expired: u64,
     /// Tasks that somebody who waited for them ran in place; not part of `taken`.
     pub(crate) joined: u64,
-    pub(crate) capacity: Capacity,
-    pub(crate) paused: bool,
+    moved: u64,
+    /// Tasks that their wait brought before a more urgent one.
+    pub(crate) promoted: u64,
 }
 
-impl Tally {
-    /// Both together; what concerns places is this one's.
-    pub(crate) fn with(&self, other: &Tally) -> Tally {
-        Tally {
-            pushed: self.pushed + other.pushed,
-            taken: self.taken + other.taken,
-            cancelled: self.cancelled + other.cancelled,
-            returned: self.returned + other.returned,
-            evicted: self.evicted + other.evicted,
-            expired: self.expired + other.expired,
-            joined: self.joined + other.joined,
-            ..*self
-        }
+impl LevelTally {
+    fn add(&mut self, other: &LevelTally) {
+        self.pushed += other.pushed;
+        self.taken += other.taken;
+        self.cancelled += other.cancelled;
+        self.returned += other.returned;
+        self.evicted += other.evicted;
+        self.expired += other.expired;
+        self.joined += other.joined;
+        self.moved += other.moved;
+        self.promoted += other.promoted;
+    }
+
+    /// Tasks that were let in: a moved one once.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.pushed - self.moved
     }
 
     pub(crate) fn waiting(&self) -> u64 {
         let ended = self.cancelled + self.returned + self.evicted + self.expired;
-        self.pushed - self.taken - self.joined - ended
+        self.pushed - self.taken - self.joined - self.moved - ended
+    }
+}
+
+/// Counts read at one moment; see [`Room::tally`](super::room::Room::tally).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tally {
+    all: LevelTally,
+    levels: [LevelTally; LEVELS],
+    /// How many levels there are; none in a plain room.
+    depth: usize,
+    pub(crate) capacity: Capacity,
+    pub(crate) paused: bool,
+}
+
+impl std::ops::Deref for Tally {
+    type Target = LevelTally;
+    fn deref(&self) -> &LevelTally {
+        &self.all
+    }
+}
+
+impl Tally {
+    /// What was pushed: of the room, and of each level if there are any.
+    pub(super) fn set_pushed(&mut self, pushed: u64, of_levels: Option<&PerLevel>) {
+        self.all.pushed = pushed;
+        if let Some(of_levels) = of_levels {
+            self.all.pushed = 0;
+            for (level, pushed) in of_levels.0.into_iter().enumerate() {
+                self.levels[level].pushed = pushed;
+                self.all.pushed += pushed;
+            }
+        }
+    }
+
+    pub(super) fn set_promoted(&mut self, of_levels: &PerLevel) {
+        for (level, promoted) in of_levels.0.into_iter().enumerate() {
+            self.levels[level].promoted = promoted;
+        }
+    }
+
+    /// Both together; what concerns places is this one's.
+    pub(crate) fn with(&self, other: &Tally) -> Tally {
+        let mut both = *self;
+        both.all.add(&other.all);
+        for (level, other) in both.levels.iter_mut().zip(&other.levels) {
+            level.add(other);
+        }
+        both
+    }
+
+    /// Of each level; none in a plain room.
+    pub(crate) fn levels(&self) -> &[LevelTally] {
+        &self.levels[..self.depth]
     }
 }

@@ -57,7 +57,6 @@ pub(crate) struct Discipline {
     pub(crate) levels: usize,
     pub(crate) rule: Rule,
     /// The share of each level, as a part of 1; empty where the rule is another.
-    #[allow(dead_code, reason = "the statistics stand on it")]
     pub(crate) targets: Vec<f64>,
 }
 

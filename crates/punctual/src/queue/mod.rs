@@ -8,17 +8,17 @@
 mod chain;
 mod counts;
 mod levels;
+mod lines;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod producers;
 pub(crate) mod room;
-#[allow(dead_code, reason = "the levels stand on it")]
 mod rules;
 mod segment;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
-pub(crate) use counts::Tally;
+pub(crate) use counts::{LevelTally, Tally};
 pub use levels::PriorityQueue;
 pub(crate) use levels::{Discipline, Settings};
 pub(crate) use producers::Refusal;

@@ -5,6 +5,7 @@
 
 use super::Capacity;
 use super::chain::Tail;
+use super::lines::Tails;
 use super::room::Room;
 use super::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
@@ -28,6 +29,8 @@ impl Gate for () {
 /// Everything that decides about acceptance.
 pub(crate) struct Producers<G> {
     pub(super) tail: Tail,
+    /// Instead of the tail, where the room has levels.
+    pub(super) levels: Option<Box<Tails>>,
     pub(super) pushed: u64,
     pub(super) capacity: Capacity,
     /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
@@ -50,9 +53,10 @@ pub(crate) enum Refusal {
 }
 
 impl<G: Gate> Producers<G> {
-    pub(super) fn new(capacity: Capacity, gate: G) -> Self {
+    pub(super) fn new(capacity: Capacity, levels: Option<Tails>, gate: G) -> Self {
         Producers {
             tail: Tail::new(Owned::new()),
+            levels: levels.map(Box::new),
             pushed: 0,
             capacity,
             open_until: 0,
@@ -129,6 +133,23 @@ impl<G: Gate> Producers<G> {
         self.reserved > 0
     }
 
+    /// A waiting task of this level got a record that lies elsewhere in this room.
+    pub(super) fn count_moved(&mut self, room: &Room<G>, level: usize) {
+        if let Some(levels) = &mut self.levels {
+            levels.pushed.0[level] += 1;
+        }
+        self.pushed += 1;
+        room.pushed.store(self.pushed, Release);
+    }
+
+    /// Takes a segment for the end that needed one last; gives it back if it has one.
+    pub(super) fn bring(&mut self, segment: Owned) -> Option<Owned> {
+        match &mut self.levels {
+            None => self.tail.bring(segment),
+            Some(levels) => levels.bring(segment),
+        }
+    }
+
     /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
     #[inline]
     pub(crate) fn push<P: Payload>(
@@ -139,7 +160,10 @@ impl<G: Gate> Producers<G> {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
-        self.tail.push(class, payload, self.pushed, stamp, clock)?;
+        match &mut self.levels {
+            None => self.tail.push(class, payload, self.pushed, stamp, clock)?,
+            Some(levels) => levels.push(&room.fresh, self.pushed, (class, payload), stamp, clock)?,
+        }
         self.pushed += 1;
         // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
         // takes, so Release is more than it needs (weakened, no model fails).

@@ -1,25 +1,30 @@
-//! The plain waiting room: a log behind two locks.
+//! A waiting room: a log, or one for each level, behind two locks.
 //!
 //! In: records, accepted or refused under the producers' lock. Out: records, one at a time, under the consumers'
-//! lock, in the order in which they were accepted. Lock order: consumers before producers. Nothing
+//! lock, in the order in which they were accepted, or level by level as the room's rule says ([`levelled`]); before all
+//! of them what was moved to the front ([`moves`]). Lock order: consumers before producers. Nothing
 //! user-written happens under either lock, and nothing is allocated there but a list of dead entries. What is counted is
 //! in [`counts`](super::counts), what producers decide in [`producers`](super::producers).
 //!
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
-use super::Capacity;
+mod levelled;
+mod moves;
+
 use super::chain::{Head, Swept};
 use super::counts::{Popped, Removed, Tally};
+use super::lines::{Fresh, Heads, Tails};
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
+use super::{Capacity, Discipline};
 use crate::sync::atomic::Ordering::{Acquire, Relaxed};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
 use crate::task::home::Removal;
-use crate::task::record::Slot;
-use crate::task::state::Claim;
-use crate::time::Tick;
+use crate::task::record::{Dead, Slot};
+use crate::time::{Clock, Tick};
+use moves::Front;
 
 /// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
 const MAX_SPARES: usize = 256;
@@ -35,7 +40,12 @@ pub(crate) struct Room<G> {
     pub(super) pushed: Padded<AtomicU64>,
     consumers: Padded<Lock<Consumers>>,
     popped: Padded<Popped>,
+    pub(super) fresh: Padded<Fresh>,
     pub(super) removed: Removed,
+    /// How many levels there are; none in a plain room.
+    depth: usize,
+    /// Whether something waits at the front; a hint without a lock.
+    has_front: AtomicBool,
     /// Mirrors of the flags that are set under both locks.
     paused: AtomicBool,
     waited_for: AtomicBool,
@@ -48,9 +58,20 @@ struct Consumers {
     popped: u64,
     /// Those among them that a worker took.
     taken: u64,
-    /// Whether there is more to do than to take the head: nothing may be taken, or somebody waits for room.
-    heed: bool,
+    /// Whether there is more to do than to take the head, and what: bits.
+    heed: u8,
+    /// Instead of the head, where the room has levels.
+    levels: Option<Box<Heads>>,
+    /// What goes before everything else.
+    front: Front,
 }
+
+/// Nothing may be taken, or somebody waits for room.
+const ATTEND: u8 = 1;
+/// Something waits at the front.
+const FRONT: u8 = 2;
+/// There are levels.
+const LEVELLED: u8 = 4;
 
 /// What a look at the head gave.
 enum Taken {
@@ -61,18 +82,36 @@ enum Taken {
 }
 
 impl<G: Gate> Room<G> {
+    /// A plain room.
+    #[cfg(test)]
     pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
+        Room::with(capacity, None, &Clock::system(), gate)
+    }
+
+    /// A room with levels, if it is to have any.
+    pub(crate) fn with(capacity: Capacity, discipline: Option<&Discipline>, clock: &Clock, gate: G) -> Self {
+        let levels = discipline.map_or(0, |discipline| discipline.levels);
+        let heads = discipline.map(|discipline| Box::new(Heads::new(discipline.clone(), clock.clone())));
         Room {
-            producers: Padded(Lock::new(Producers::new(capacity, gate))),
+            producers: Padded(Lock::new(Producers::new(
+                capacity,
+                discipline.map(Tails::new),
+                gate,
+            ))),
             pushed: Padded(AtomicU64::new(0)),
             consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
                 taken: 0,
-                heed: false,
+                heed: if heads.is_some() { LEVELLED } else { 0 },
+                levels: heads,
+                front: Front::default(),
             })),
             popped: Padded(Popped::new()),
-            removed: Removed::new(),
+            fresh: Padded(Fresh::new()),
+            removed: Removed::new(levels),
+            depth: levels,
+            has_front: AtomicBool::new(false),
             paused: AtomicBool::new(false),
             waited_for: AtomicBool::new(false),
             spares: Lock::new(Vec::new()),
@@ -90,7 +129,7 @@ impl<G: Gate> Room<G> {
     pub(crate) fn bring(&self) {
         let spare = self.spares.lock().pop();
         let segment = spare.unwrap_or_else(Owned::new);
-        let extra = self.producers().tail.bring(segment);
+        let extra = self.producers().bring(segment);
         self.spare(extra);
     }
 
@@ -114,11 +153,15 @@ impl<G: Gate> Room<G> {
     pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
         loop {
             let consumers = self.consumers.lock();
-            if consumers.heed {
-                drop(consumers);
-                return self.pop_heeding(slot, heed);
-            }
-            match self.take(consumers, slot) {
+            let taken = match consumers.heed {
+                0 => self.take(consumers, slot),
+                LEVELLED => self.take_from_levels(consumers, slot),
+                _ => {
+                    drop(consumers);
+                    return self.pop_heeding(slot, heed);
+                }
+            };
+            match taken {
                 Taken::Task => return true,
                 Taken::Nothing => return false,
                 Taken::Dead => {}
@@ -134,7 +177,12 @@ impl<G: Gate> Room<G> {
             if self.paused.load(Relaxed) {
                 break false;
             }
-            match self.take(consumers, slot) {
+            let taken = match consumers.heed & !ATTEND {
+                0 => self.take(consumers, slot),
+                LEVELLED => self.take_from_levels(consumers, slot),
+                _ => self.take_from_front(consumers, slot),
+            };
+            match taken {
                 Taken::Task => break true,
                 Taken::Nothing => break false,
                 Taken::Dead => {}
@@ -160,16 +208,11 @@ impl<G: Gate> Room<G> {
                 if producers.paused {
                     break false;
                 }
-                if consumers.head.is_dry() {
-                    if producers.tail.is_empty() {
-                        break false;
-                    }
-                    consumers.head.refill(&mut producers.tail);
+                match self.take_any(&mut consumers, &mut producers, slot) {
+                    None => break false,
+                    Some(true) => break true,
+                    Some(false) => dead.extend(slot.take_dead()),
                 }
-                if self.take_head(&mut consumers, slot) {
-                    break true;
-                }
-                dead.extend(slot.take_entry());
             };
             if found || producers.reserved == 0 {
                 warm(&mut producers.gate);
@@ -179,10 +222,32 @@ impl<G: Gate> Room<G> {
                 None
             }
         };
-        for entry in dead {
-            entry.let_go();
-        }
+        dead.into_iter().for_each(Dead::let_go);
         found
+    }
+
+    /// Takes what comes next, with both locks held. `None`: nothing waits. False: it was dead.
+    fn take_any(
+        &self,
+        consumers: &mut Consumers,
+        producers: &mut Producers<G>,
+        slot: &mut Slot,
+    ) -> Option<bool> {
+        if consumers.heed & FRONT != 0 {
+            return Some(self.take_front(consumers, slot));
+        }
+        if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
+            heads.refill(tails, &self.fresh);
+            let pick = heads.choose()?;
+            return Some(self.take_level(consumers, pick, slot));
+        }
+        if consumers.head.is_dry() {
+            if producers.tail.is_empty() {
+                return None;
+            }
+            consumers.head.refill(&mut producers.tail);
+        }
+        Some(self.take_head(consumers, slot))
     }
 
     #[inline(always)]
@@ -203,9 +268,7 @@ impl<G: Gate> Room<G> {
         if won {
             return Taken::Task;
         }
-        if let Some(entry) = slot.take_entry() {
-            entry.let_go();
-        }
+        slot.let_go();
         Taken::Dead
     }
 
@@ -214,52 +277,81 @@ impl<G: Gate> Room<G> {
     fn take_head(&self, consumers: &mut Consumers, slot: &mut Slot) -> bool {
         let number = consumers.popped;
         consumers.head.take(slot, number);
+        self.claim(consumers, slot)
+    }
+
+    /// Claims what was just moved into the slot, and counts it; false: it was dead.
+    #[inline(always)]
+    fn claim(&self, consumers: &mut Consumers, slot: &Slot) -> bool {
         // Under the lock: the order of claims is the order of the log, and the permit comes back once.
-        let lost = slot
-            .peek_entry()
-            .is_some_and(|entry| entry.header().state.claim() == Claim::Lost);
+        let won = slot.claim();
         consumers.popped += 1;
-        if !lost {
+        if won {
             consumers.taken += 1;
         }
         self.popped.publish(consumers.popped, consumers.taken);
-        !lost
+        won
     }
 
-    /// Takes the oldest waiting task out, claimed as removed and counted as evicted, and reserves its place for the
-    /// caller in the same section: nobody else gets it.
-    pub(crate) fn evict_for_its_place(&self) -> Option<Slot> {
+    /// Takes a waiting task out, claimed as removed and counted as evicted, and reserves its place for the caller in the
+    /// same section: nobody else gets it. The oldest, of the least urgent level; with `below`, of one that is less urgent
+    /// than that.
+    pub(crate) fn evict_for_its_place(&self, below: Option<usize>) -> Option<Slot> {
         let mut dead = Vec::new();
         let evicted = {
             let mut consumers = self.consumers.lock();
             let mut producers = self.producers.lock();
             loop {
-                if consumers.head.is_dry() {
-                    if producers.tail.is_empty() {
-                        break None;
-                    }
-                    consumers.head.refill(&mut producers.tail);
-                }
                 let mut slot = Slot::empty();
-                let number = consumers.popped;
-                consumers.head.take(&mut slot, number);
-                let lost = slot
-                    .peek_entry()
-                    .is_some_and(|entry| entry.header().state.claim_to_remove() == Claim::Lost);
+                let Some(level) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
+                    break None;
+                };
+                let won = slot.claim_to_remove();
                 consumers.popped += 1;
                 self.popped.publish(consumers.popped, consumers.taken);
-                if !lost {
-                    self.removed.count(Removal::Evicted);
+                if won {
+                    self.removed.count(Removal::Evicted, level);
                     producers.reserve();
                     break Some(slot);
                 }
-                dead.extend(slot.take_entry());
+                dead.extend(slot.take_dead());
             }
         };
-        for entry in dead {
-            entry.let_go();
-        }
+        dead.into_iter().for_each(Dead::let_go);
         evicted
+    }
+
+    /// Moves what is worth least into the slot; gives its level.
+    fn take_last(
+        &self,
+        consumers: &mut Consumers,
+        producers: &mut Producers<G>,
+        below: Option<usize>,
+        slot: &mut Slot,
+    ) -> Option<usize> {
+        if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
+            heads.refill(tails, &self.fresh);
+            if let Some(level) = heads.last(below) {
+                heads.take(level, slot, &self.fresh);
+                return Some(level);
+            }
+        } else if below.is_none() {
+            if consumers.head.is_dry() && !producers.tail.is_empty() {
+                consumers.head.refill(&mut producers.tail);
+            }
+            if !consumers.head.is_dry() {
+                let number = consumers.popped;
+                consumers.head.take(slot, number);
+                return Some(0);
+            }
+        }
+        // Only what was moved to the front is left.
+        if below.is_some() || consumers.heed & FRONT == 0 {
+            return None;
+        }
+        consumers.take_front(slot);
+        self.has_front.store(consumers.heed & FRONT != 0, Relaxed);
+        Some(self.level_in(slot))
     }
 
     /// Runs `f` under both locks: whoever takes a task after this sees what it changed in the gate.
@@ -270,7 +362,10 @@ impl<G: Gate> Room<G> {
         let is_waited_for = producers.gate.is_waited_for();
         self.waited_for.store(is_waited_for, Relaxed);
         self.paused.store(producers.paused, Relaxed);
-        consumers.heed = producers.paused || is_waited_for;
+        consumers.heed &= !ATTEND;
+        if producers.paused || is_waited_for {
+            consumers.heed |= ATTEND;
+        }
         answer
     }
 
@@ -311,8 +406,13 @@ impl<G: Gate> Room<G> {
 
     /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
     #[must_use]
-    pub(crate) fn remove(&self, how: Removal) -> bool {
-        self.removed.count(how);
+    pub(crate) fn remove(&self, how: Removal, level: usize) -> bool {
+        self.removed.count(how, level);
+        self.needs_sweep()
+    }
+
+    /// Whether the dead entries are too many.
+    fn needs_sweep(&self) -> bool {
         // Drained and evicted records count in both; the difference is what lies dead in the log. Both may be a moment old.
         let untaken = self
             .popped
@@ -333,32 +433,52 @@ impl<G: Gate> Room<G> {
         let mut swept = Swept::default();
         {
             let mut consumers = self.consumers.lock();
-            consumers.head.sweep(&mut swept);
-            self.producers.lock().tail.sweep(&mut swept);
+            let mut producers = self.producers.lock();
+            if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
+                heads.sweep(tails, &self.fresh, &mut swept);
+            } else {
+                consumers.head.sweep(0, &mut swept);
+                producers.tail.sweep(0, &mut swept);
+            }
+            drop(producers);
+            self.sweep_front(&mut consumers, &mut swept.dead);
             consumers.popped += swept.dead.len() as u64;
             self.popped.publish(consumers.popped, consumers.taken);
         }
         for segment in swept.emptied {
             self.spare(Some(segment));
         }
-        for entry in swept.dead {
-            entry.let_go();
-        }
+        swept.dead.into_iter().for_each(Dead::let_go);
     }
 
     /// Takes everything out, in order. The tasks are not claimed yet and still hold their permits.
     pub(crate) fn drain(&self) -> Drained {
-        let (first, second) = (Owned::new(), Owned::new());
+        let empty: Vec<Owned> = (0..2 * self.depth.max(1)).map(|_| Owned::new()).collect();
         let mut consumers = self.consumers.lock();
-        let front = consumers.head.detach(first);
-        // A second, dry head takes the tail's chain over.
-        let mut back = Head::new(second);
-        back.refill(&mut self.producers.lock().tail);
-        consumers.popped += front.left() + back.left();
+        let front = self.drain_front(&mut consumers);
+        let mut producers = self.producers.lock();
+        let mut before = 0;
+        let chains = if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
+            before = heads.before();
+            heads.drain(tails, &self.fresh, empty)
+        } else {
+            // A second, dry head takes the tail's chain over.
+            let mut ends = empty.into_iter().map(Head::new);
+            let (Some(mut front), Some(mut back)) = (ends.next(), ends.next()) else {
+                unreachable!("two for each level")
+            };
+            std::mem::swap(&mut consumers.head, &mut front);
+            back.refill(&mut producers.tail);
+            vec![front, back]
+        };
+        drop(producers);
+        consumers.popped += front.len() as u64 + chains.iter().map(Head::left).sum::<u64>();
         self.popped.publish(consumers.popped, consumers.taken);
         drop(consumers);
         Drained {
-            chains: [front, back],
+            front: front.into_iter(),
+            chains,
+            before,
         }
     }
 
@@ -367,25 +487,18 @@ impl<G: Gate> Room<G> {
     pub(crate) fn tally<R, S>(&self, settled: impl FnOnce() -> R, at: impl FnOnce(&G) -> S) -> (Tally, R, S) {
         let consumers = self.consumers.lock();
         let settled = settled();
-        let (taken, joined) = (consumers.taken, self.removed.joined.load(Acquire));
-        let (cancelled, returned) = (
-            self.removed.cancelled.load(Acquire),
-            self.removed.returned.load(Acquire),
-        );
-        let evicted = self.removed.evicted.load(Acquire);
-        let expired = self.removed.expired.load(Acquire);
+        let of_levels = consumers.levels.as_deref();
+        let mut tally = self
+            .removed
+            .read(consumers.taken, of_levels.map(|levels| &levels.taken));
+        if let Some(levels) = of_levels {
+            tally.set_promoted(&levels.promoted);
+        }
         let producers = self.producers.lock();
-        let tally = Tally {
-            pushed: producers.pushed,
-            taken,
-            cancelled,
-            returned,
-            evicted,
-            expired,
-            joined,
-            capacity: producers.capacity,
-            paused: producers.paused,
-        };
+        let of_levels = producers.levels.as_deref();
+        tally.set_pushed(producers.pushed, of_levels.map(|levels| &levels.pushed));
+        tally.capacity = producers.capacity;
+        tally.paused = producers.paused;
         let at = at(&producers.gate);
         (tally, settled, at)
     }
@@ -411,6 +524,10 @@ impl<G: Gate> Room<G> {
     /// When the record at the head arrived, as far as it was noted.
     pub(crate) fn oldest(&self) -> Option<Tick> {
         let consumers = self.consumers.lock();
+        if consumers.levels.is_some() {
+            drop(consumers);
+            return self.oldest_of_levels().into_iter().flatten().min();
+        }
         let arrived = if consumers.head.is_dry() {
             let producers = self.producers.lock();
             if producers.tail.is_empty() {
@@ -424,18 +541,24 @@ impl<G: Gate> Room<G> {
     }
 }
 
-/// Records taken out by [`Room::drain`], in order.
+/// Records taken out by [`Room::drain`], in order. Dead ones are among them.
 pub(crate) struct Drained {
-    chains: [Head; 2],
+    front: std::collections::vec_deque::IntoIter<Slot>,
+    chains: Vec<Head>,
+    /// Words before each record.
+    before: usize,
 }
 
 impl Iterator for Drained {
     type Item = Slot;
     fn next(&mut self) -> Option<Slot> {
+        if let Some(slot) = self.front.next() {
+            return Some(slot);
+        }
         let chain = self.chains.iter_mut().find(|chain| !chain.is_dry())?;
         let mut slot = Slot::empty();
         // Arrivals do not matter any more: a number that is never a sample's.
-        chain.take(&mut slot, 1);
+        chain.take_after(self.before, &mut slot, 1);
         drop(chain.take_finished());
         Some(slot)
     }

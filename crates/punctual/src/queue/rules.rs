@@ -149,7 +149,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// Chooses and counts at once, where a head that is chosen is also taken.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn pick(&mut self, heads: &Heads<'_>, now: impl FnOnce() -> Tick) -> Option<Pick> {
         let pick = self.choose(heads, now)?;
         self.took(pick.level);
@@ -183,6 +183,15 @@ impl Rule {
         match self {
             Rule::Aging(aging) => aging.effective_level(level, stamp, now),
             Rule::Strict | Rule::Shares(_) => level,
+        }
+    }
+
+    /// How many picks of the other levels a task of this level, at its head, may see before its own, where they always hold
+    /// tasks; `None`: any number, or a question of time.
+    pub(crate) fn patience(&self, level: usize) -> Option<u64> {
+        match self {
+            Rule::Strict | Rule::Aging(_) => None,
+            Rule::Shares(shares) => shares.patience(level),
         }
     }
 

@@ -66,7 +66,7 @@ fn cancel(room: &Room<()>, block: NonNull<Header>) -> bool {
     // SAFETY: the claim is won, and this is the closure's end.
     unsafe { Header::drop_closure(block) };
     let _ = header.state.resolve(End::Cancelled, false);
-    room.remove(Removal::Cancelled)
+    room.remove(Removal::Cancelled, 0)
 }
 
 fn run(slot: &mut Slot) {
@@ -127,7 +127,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                             assert_eq!(entry.header().state.claim_to_remove(), Claim::Won);
                         }
                         run(&mut slot);
-                        let _ = room.remove(Removal::Returned);
+                        let _ = room.remove(Removal::Returned, 0);
                         expected.push(model.pop_front().unwrap().0);
                     }
                     assert!(model.is_empty());

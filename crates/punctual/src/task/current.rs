@@ -322,7 +322,9 @@ impl Here<'_> {
         match frame.task.get() {
             Running::Nothing => None,
             Running::Closure(_, class) => Some(class),
-            Running::Block(_) => frame.block().map(|block| block.class),
+            Running::Block(_) => frame
+                .block()
+                .map(|block| block.class.inheriting(block.priority())),
         }
     }
 

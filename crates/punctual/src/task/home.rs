@@ -8,8 +8,8 @@
 
 #![allow(unsafe_code)]
 
-use super::block::{Entry, Header};
-use super::{Class, Outcome, TaskInfo};
+use super::block::{Entry, Header, Reference};
+use super::{Class, Outcome, Priority, TaskInfo};
 use crate::sync::{Arc, Weak};
 use crate::time::Tick;
 use std::any::Any;
@@ -27,6 +27,15 @@ pub(crate) enum Removal {
     Expired,
     /// Somebody who waits for it runs it in place.
     Joined,
+    /// It has another record in the same queue: it waits on, there.
+    Moved,
+}
+
+/// Where a waiting task is moved to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Level(Priority),
+    Front,
 }
 
 /// What a task asks of the engine behind it.
@@ -44,6 +53,9 @@ pub(crate) trait Home: Any + Send + Sync {
     fn removed(&self, was_delayed: bool);
     /// A task that could have expired is being run: it cannot any more.
     fn forget_expiry(&self, task: &Header);
+    /// A waiting task goes to the end of this priority's level, or before everything else that waits. False: it does not
+    /// wait in a queue, or the queue has no levels.
+    fn relocate(&self, task: &Arc<Reference>, to: Destination) -> bool;
     /// A running task is to be looked at then.
     fn look_at(&self, when: Tick);
     /// Whether running tasks have been told to stop.

@@ -12,7 +12,7 @@
 
 use super::block::{Entry, Header};
 use super::side::next_id;
-use super::state::End;
+use super::state::{Claim, End};
 use super::{Class, TaskInfo};
 use crate::time::Tick;
 use std::mem::MaybeUninit;
@@ -96,6 +96,43 @@ unsafe impl Payload for Entry {
     };
 }
 
+/// The record of a task that was moved inside its queue: the task's share, and the number of the move. The records it had
+/// before are outdated; each of them holds a clone of the task's [`Reference`](super::block::Reference) from then on.
+#[repr(C)]
+pub(crate) struct Moved {
+    entry: Entry,
+    turn: u64,
+}
+
+impl Moved {
+    pub(crate) fn new(entry: Entry, turn: u64) -> Self {
+        Moved { entry, turn }
+    }
+}
+
+// SAFETY: a pointer, which comes first, and a word.
+unsafe impl Payload for Moved {
+    const TABLE: Table = Table {
+        words: Self::WORDS,
+        is_entry: true,
+        run: |_| unreachable!("an entry is run through its block"),
+        drop: |_| unreachable!("an entry is let go of through its block"),
+        type_name: || "an entry; its block knows the closure's type",
+    };
+}
+
+/// The number of the move that an entry's record, of so many words, stands for.
+///
+/// # Safety
+/// The words behind `payload` are those of an [`Entry`] or a [`Moved`].
+pub(crate) unsafe fn turn_of(words: usize, payload: *const u64) -> u64 {
+    if words < Moved::WORDS {
+        return 0;
+    }
+    // SAFETY: the caller's promise; the number is the second word, by `repr(C)`.
+    unsafe { payload.add(1).read() }
+}
+
 /// A payload that is a closure.
 trait Runnable {
     fn run(self);
@@ -141,6 +178,24 @@ pub(crate) unsafe fn read_header(word: u64) -> (Class, &'static Table) {
     // SAFETY: the address is that of a static table whose provenance `header` exposed.
     let table = unsafe { &*std::ptr::with_exposed_provenance::<Table>(address) };
     (Class::of_bits((word >> 48) as u16), table)
+}
+
+/// A record that stands for no task any more.
+pub(crate) struct Dead {
+    pub(crate) entry: Entry,
+    /// The task has a later record, which holds its share.
+    pub(crate) is_outdated: bool,
+}
+
+impl Dead {
+    /// Gives up what the record held.
+    pub(crate) fn let_go(self) {
+        if self.is_outdated {
+            self.entry.let_go_outdated();
+        } else {
+            self.entry.let_go();
+        }
+    }
 }
 
 /// When a record came into the queue.
@@ -254,6 +309,58 @@ impl Slot {
         self.table = None;
         // SAFETY: as in `peek_entry`; the slot is empty from here on, so the entry is moved once.
         Some(unsafe { Entry::from_raw(self.words.as_ptr().cast::<NonNull<_>>().read()) })
+    }
+
+    /// Claims the task in this slot, to be run; a closure is nobody else's anyway. False: its task was claimed elsewhere,
+    /// or has moved on.
+    #[inline]
+    pub(crate) fn claim(&self) -> bool {
+        match self.peek_entry() {
+            None => true,
+            Some(entry) => !self.is_outdated(entry) && entry.header().state.claim() == Claim::Won,
+        }
+    }
+
+    /// As [`Slot::claim`], for somebody who will not run it.
+    pub(crate) fn claim_to_remove(&self) -> bool {
+        match self.peek_entry() {
+            None => true,
+            Some(entry) => !self.is_outdated(entry) && entry.header().state.claim_to_remove() == Claim::Won,
+        }
+    }
+
+    /// Whether its task has a later record. Once claimed, a task is not moved any more: then this stays as it is.
+    #[inline]
+    fn is_outdated(&self, entry: &Entry) -> bool {
+        entry.header().state.load().is_moved() && entry.header().is_outdated(self.turn())
+    }
+
+    fn turn(&self) -> u64 {
+        let words = self.table.map_or(0, |table| table.words);
+        // SAFETY: called for slots that hold an entry.
+        unsafe { turn_of(words, self.words.as_ptr().cast()) }
+    }
+
+    /// Whether it stands for no task any more.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.peek_entry()
+            .is_some_and(|entry| entry.header().state.load().is_claimed() || self.is_outdated(entry))
+    }
+
+    /// Empties a slot whose task was claimed elsewhere, or has moved on.
+    pub(crate) fn let_go(&mut self) {
+        if let Some(dead) = self.take_dead() {
+            dead.let_go();
+        }
+    }
+
+    /// Takes the record out of a slot whose task was claimed elsewhere, or has moved on; for later.
+    pub(crate) fn take_dead(&mut self) -> Option<Dead> {
+        let is_outdated = self.peek_entry().map(|entry| self.is_outdated(entry))?;
+        Some(Dead {
+            entry: self.take_entry()?,
+            is_outdated,
+        })
     }
 
     /// What hooks and policies are told of the task.

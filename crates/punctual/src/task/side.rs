@@ -28,6 +28,8 @@ pub(crate) struct Side {
     pub(crate) expires_in: Option<Duration>,
     pub(crate) limits: Limits,
     pub(crate) id: u64,
+    /// How often it was moved inside its queue: the record of that number counts. Changes under both locks of the room.
+    pub(crate) turn: AtomicU64,
     pub(crate) more: Lock<More>,
 }
 
@@ -54,6 +56,7 @@ impl Side {
             expires_in: options.expires_in,
             limits: options.limits,
             id: next_id(),
+            turn: AtomicU64::new(0),
             more: Lock::new(More {
                 token: options.token,
                 contexts: options.contexts,

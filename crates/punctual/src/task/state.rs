@@ -46,10 +46,20 @@ const SIGNALLED: u32 = 1 << 12;
 const REMOVED: u32 = 1 << 14;
 /// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
 const ENDED: u32 = 1 << 13;
-/// How many references hold the block: sixteen bits, above all flags and below the nudge bit.
-const REFERENCES: u32 = 0xffff << REFERENCE_SHIFT;
+/// How many references hold the block: ten bits. There is one, or two for a moment.
+const REFERENCES: u32 = 0x3ff << REFERENCE_SHIFT;
 const REFERENCE_SHIFT: u32 = 15;
 const ONE_REFERENCE: u32 = 1 << REFERENCE_SHIFT;
+/// Somebody who holds a share, but no claim, is on his way to the task's home: the outcome waits for that, and with it
+/// the home's end. Set and cleared by [`State::pin`].
+const PINNED: u32 = 1 << 25;
+/// The level in the next three bits counts, not the one it was submitted with. Set with those bits, before the claim.
+const PLACED: u32 = 1 << 26;
+const LEVEL: u32 = 0b111 << LEVEL_SHIFT;
+const LEVEL_SHIFT: u32 = 27;
+/// It has more than one record in the queue, and only the last one counts. Set before the claim, never cleared; the
+/// highest bit below the nudge.
+const MOVED: u32 = 1 << 30;
 
 /// How a task with a handle ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +104,15 @@ impl Snapshot {
     #[inline]
     pub(crate) fn taken(self) -> Self {
         Snapshot(self.0 | TAKEN)
+    }
+    /// Whether an older record of it may lie in the queue.
+    #[inline]
+    pub(crate) fn is_moved(self) -> bool {
+        self.0 & MOVED != 0
+    }
+    /// The level it was given after it was submitted.
+    pub(crate) fn level(self) -> Option<usize> {
+        (self.0 & PLACED != 0).then_some(((self.0 & LEVEL) >> LEVEL_SHIFT) as usize)
     }
     pub(crate) fn is_delayed(self) -> bool {
         self.0 & DELAYED != 0
@@ -165,6 +184,8 @@ impl fmt::Debug for Snapshot {
             (SIGNALLED, "signalled"),
             (ENDED, "ended"),
             (REMOVED, "removed"),
+            (PINNED, "pinned"),
+            (MOVED, "moved"),
         ];
         let mut list = f.debug_set();
         for (bit, name) in named {
@@ -300,8 +321,12 @@ impl State {
                 "resolved before it was claimed: {:?}",
                 Snapshot(seen)
             );
-            if seen & RESOLVED != 0 {
-                return Resolved::BeforeUs;
+            if seen & (RESOLVED | PINNED) != 0 {
+                if seen & PINNED == 0 {
+                    return Resolved::BeforeUs;
+                }
+                seen = self.wait_for_pin();
+                continue;
             }
             let mut next = seen | RESOLVED | (outcome as u32) << OUTCOME_SHIFT;
             if leave && seen & WAKER == 0 {
@@ -314,6 +339,61 @@ impl State {
         }
     }
 
+    /// Keeps the outcome from being fixed while `f` runs, and with it the task's home from ending: whoever fixes it holds the
+    /// home until then. `None`: fixed before, or about to be by somebody who does not wait. `f` is a few steps.
+    pub(crate) fn pin<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let mut seen = self.word.0.load(Acquire);
+        loop {
+            if seen & (RESOLVED | REMOVED) != 0 {
+                return None;
+            }
+            if seen & PINNED != 0 {
+                seen = self.wait_for_pin();
+                continue;
+            }
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen | PINNED, AcqRel, Acquire)
+            {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
+        }
+        let answer = f();
+        self.word.0.fetch_and(!PINNED, AcqRel);
+        Some(answer)
+    }
+
+    #[cold]
+    fn wait_for_pin(&self) -> u32 {
+        loop {
+            let seen = self.word.0.load(Acquire);
+            if seen & PINNED == 0 {
+                return seen;
+            }
+            crate::sync::yield_now();
+        }
+    }
+
+    /// A waiting task gets another record, and perhaps another level: from here on only that record counts. False: it does
+    /// not wait in a queue any more, or not yet. Under both locks of its room, so only a claim can come between.
+    #[must_use = "false: the new record must not be written"]
+    pub(crate) fn relocate(&self, level: Option<usize>) -> bool {
+        let mut seen = self.word.0.load(Acquire);
+        while seen & (CLAIMED | DELAYED) == 0 {
+            let next = match level {
+                Some(level) => seen & !LEVEL | MOVED | PLACED | (level as u32) << LEVEL_SHIFT,
+                None => seen | MOVED,
+            };
+            match self.word.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
     /// Cancels a running task: waiters get their answer now, the body is asked to stop.
     pub(crate) fn signal(&self) -> Signal {
         let mut seen = self.word.0.load(Relaxed);
@@ -323,6 +403,10 @@ impl State {
             }
             if seen & (RESOLVED | REMOVED | ENDED) != 0 {
                 return Signal::TooLate;
+            }
+            if seen & PINNED != 0 {
+                seen = self.wait_for_pin();
+                continue;
             }
             let next = seen | RESOLVED | SIGNALLED | (End::Cancelled as u32) << OUTCOME_SHIFT;
             match self.word.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {

@@ -77,6 +77,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             idle_since: None,
             is_fresh: true,
             due_in_a_row: 0,
+            passed: 0,
             lives_by_the_clock: false,
             dense: 0,
             due_since_rest: 0,
@@ -121,6 +122,8 @@ struct Worker<'a> {
     is_fresh: bool,
     /// Due tasks taken since the last one of the queue.
     due_in_a_row: u32,
+    /// More urgent tasks of the queue that went before a due one.
+    passed: u64,
     /// The last task it took was a due one.
     lives_by_the_clock: bool,
     /// How many times in a row it was to sleep for less than [`SHORTEST`].
@@ -200,7 +203,11 @@ impl Worker<'_> {
             self.due_in_a_row = 0;
             return false;
         }
+        if self.lets_the_queue_pass() {
+            return false;
+        }
         if self.engine.timers.take(slot, &self.engine.attention) {
+            self.passed = 0;
             self.due_in_a_row += 1;
             self.due_since_rest = self.due_since_rest.saturating_add(1);
             self.lives_by_the_clock = true;
@@ -213,6 +220,19 @@ impl Worker<'_> {
         }
         self.due_in_a_row = 0;
         false
+    }
+
+    /// Due tasks go before those of their own level and of less urgent ones; a more urgent one of the queue goes first.
+    fn lets_the_queue_pass(&mut self) -> bool {
+        let (queue, due) = (self.engine.room.urgency(), self.engine.timers.due.urgency());
+        let (Some(queue), Some(due)) = (queue, due) else {
+            return false;
+        };
+        let passes = queue < due && self.engine.timers.due.yields_to(queue, self.passed);
+        if passes {
+            self.passed += 1;
+        }
+        passes
     }
 
     #[inline(never)]
@@ -396,10 +416,12 @@ impl Worker<'_> {
         let engine = self.engine;
         let begin = engine.clock.tick();
         if let Some(arrival) = slot.arrival.take() {
-            engine
-                .observed
-                .wait
-                .record(begin.saturating_sub(arrival.tick), arrival.weight);
+            let waited = begin.saturating_sub(arrival.tick);
+            engine.observed.wait.record(waited, arrival.weight);
+            let level = engine.room.level_of(slot.class());
+            if let Some(recorder) = engine.observed.levels.get(level) {
+                recorder.record(waited, arrival.weight);
+            }
         }
         if engine.clock.is_manual() {
             let name = slot

@@ -56,7 +56,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
         return false;
     }
     // Counted before it runs: what has ended is part of what was taken.
-    engine.remove_queued(Removal::Joined);
+    engine.remove_queued(Removal::Joined, engine.room.level_of_task(block));
     let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
     let runner = Runner {
         frame: &frame,

@@ -88,6 +88,16 @@ impl Shares {
         self.now = 0;
     }
 
+    /// How many picks of the other levels make up for one of this level.
+    pub(super) fn patience(&self, level: usize) -> Option<u64> {
+        if self.weighted >> level & 1 == 0 {
+            return None;
+        }
+        let own = self.strides[level];
+        let others = Bits(self.weighted & !(1 << level));
+        Some(others.map(|other| own.div_ceil(self.strides[other])).sum())
+    }
+
     /// How many picks, of any level, can come before that of a task with `ahead` others before it in its own level.
     /// `None` = any number.
     pub(super) fn picks_before(&self, level: usize, ahead: usize) -> Option<u128> {

@@ -8,6 +8,7 @@
 use super::{Block, Header, Options, Origin, Payload, Table, Timer, drop_result, free};
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::{Arc, Cell};
+use crate::task::record::Moved;
 use crate::task::recycle;
 use crate::task::state::{End, Share, Snapshot, State};
 use std::alloc::Layout;
@@ -198,6 +199,22 @@ impl Entry {
         }
     }
 
+    /// Gives up what an outdated record holds: a clone of the task's reference, left to it by
+    /// [`Reference::leave_to_record`].
+    pub(crate) fn let_go_outdated(self) {
+        let reference = self.header().side().and_then(|side| {
+            let more = side.more.lock();
+            more.reference.upgrade()
+        });
+        let Some(reference) = reference else {
+            unreachable!("an outdated record holds a reference")
+        };
+        let left = Arc::as_ptr(&reference);
+        // SAFETY: `leave_to_record` forgot one clone for each record that became outdated, and this is one of them.
+        drop(unsafe { Arc::from_raw(left) });
+        drop(reference);
+    }
+
     /// For the runner that left in the same step as it resolved ([`State::resolve`] with `leave`): frees if it was
     /// the last, and touches nothing otherwise.
     ///
@@ -239,6 +256,15 @@ impl Reference {
 
     pub(crate) fn pointer(&self) -> NonNull<Header> {
         self.0
+    }
+
+    /// The task gets a new record: the one it has becomes outdated and holds a clone of this from now on, and what it held,
+    /// the task's share, is the new one's. With both locks of its room held, and the move noted in its state.
+    pub(crate) fn leave_to_record(self: &Arc<Self>) -> Moved {
+        let turn = self.header().next_turn();
+        std::mem::forget(self.clone());
+        // The share changes hands: the old record no longer lets go of it.
+        Moved::new(Entry(self.0), turn)
     }
 
     pub(crate) fn header(&self) -> &Header {

@@ -5,12 +5,13 @@
 #![allow(unsafe_code)]
 
 use super::{Delay, Entry, Header, Options, tag, untag};
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::futex;
-use crate::task::home::HomeRef;
+use crate::task::home::{Home, HomeRef};
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
-use crate::task::{TaskInfo, Token, contain};
+use crate::task::{Priority, TaskInfo, Token, contain};
 use crate::time::{Axis, Clock, Tick};
 use std::any::Any;
 use std::mem::MaybeUninit;
@@ -112,6 +113,42 @@ impl Header {
         }
     }
 
+    /// How urgent it is by now.
+    pub(crate) fn priority(&self) -> Priority {
+        match self.state.load().level() {
+            Some(level) => Priority::level(level as u8),
+            None => self.class.priority(),
+        }
+    }
+
+    /// Its level in a room whose last one is this.
+    pub(crate) fn level(&self, last: usize) -> usize {
+        usize::from(self.priority().number()).min(last)
+    }
+
+    /// Whether a record that stands for this move is no longer the task's. Under a lock of its room, or when the task has
+    /// been claimed.
+    #[cold]
+    pub(crate) fn is_outdated(&self, turn: u64) -> bool {
+        self.side().is_some_and(|side| side.turn.load(Relaxed) != turn)
+    }
+
+    /// One more move; see [`Reference::leave_to_record`](super::Reference::leave_to_record).
+    pub(super) fn next_turn(&self) -> u64 {
+        // Plain steps: both locks of the room are held.
+        let turn = &self.side_or_make().turn;
+        turn.store(turn.load(Relaxed) + 1, Relaxed);
+        turn.load(Relaxed)
+    }
+
+    /// The task's home, for somebody who holds a share but no claim. `None`: the task has ended, or is about to.
+    pub(crate) fn reach_home(&self) -> Option<Arc<dyn Home>> {
+        self.state.pin(|| {
+            // SAFETY: the outcome is not fixed while this runs, so the task is unsettled.
+            unsafe { HomeRef::own(self.home()) }
+        })
+    }
+
     /// What hooks are told. Makes the side record: that is where the number lives.
     pub(crate) fn info(&self) -> TaskInfo<'_> {
         let side = self.side_or_make();
@@ -119,7 +156,7 @@ impl Header {
             id: side.id,
             name: side.name.as_deref(),
             type_name: self.type_name(),
-            priority: self.class.priority(),
+            priority: self.priority(),
         }
     }
 

@@ -38,10 +38,7 @@ fn active_idle_and_queued_say_where_the_tasks_are() {
     let stats = pool.stats();
     assert_eq!((stats.active, stats.idle, stats.queued), (2, 0, 3));
     assert_eq!((stats.submitted, stats.taken, stats.finished), (5, 2, 0));
-    assert_eq!(
-        (stats.levels.len(), stats.levels[0].queued, stats.levels[0].taken),
-        (1, 3, 2)
-    );
+    assert!(stats.levels.is_empty(), "a plain queue has none");
     assert_eq!(stats.capacity, Capacity::Unbounded);
     assert_books_balance(&stats);
     drop((first, second));
@@ -113,7 +110,6 @@ fn waits_and_runs_are_sampled_with_weights_that_add_up_to_the_events() {
     });
     assert_near(stats.run.count(), TASKS);
     assert_near(stats.wait.count(), TASKS);
-    assert_eq!(stats.wait, stats.levels[0].wait);
     assert!(stats.run.quantile(0.5) <= stats.run.quantile(1.0));
     assert!(stats.wait.mean().is_some() && stats.wait.buckets().count() > 0);
 }
@@ -174,7 +170,6 @@ fn the_oldest_wait_is_exact_for_a_task_behind_a_sleeping_one() {
         Some(Duration::from_secs(10)),
         "the older of the two"
     );
-    assert_eq!(pool.stats().levels[0].oldest_wait, Some(Duration::from_secs(10)));
     assert!(pool.stop().len() == 2);
 }
 

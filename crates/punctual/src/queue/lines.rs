@@ -1,0 +1,349 @@
+//! The ends of a room with levels: a log for each.
+//!
+//! In: records at the [`Tails`], under the producers' lock, each at the end of its level. Out: records at the [`Heads`],
+//! under the consumers' lock, from the level that the rule chooses. Between them, as in a plain room, whole chains: all
+//! levels whose head is dry are filled in one visit. A bitmap of tails that hold records is kept outside the locks
+//! ([`Fresh`]), so that a visit is made only when there is something to fetch.
+//!
+//! Where the rule is aging each record has its age before it: how many were accepted before it, and when. Otherwise a
+//! record is what it is in a plain room.
+
+use super::chain::{AGE, Head, Swept, Tail};
+use super::counts::PerLevel;
+use super::levels::Discipline;
+use super::rules::{Heads as Seen, LEVELS, Pick, Rule};
+use super::segment::Owned;
+use crate::sync::atomic::AtomicU32;
+use crate::sync::atomic::Ordering::{Acquire, Release};
+use crate::task::Class;
+use crate::task::record::{Payload, Slot};
+use crate::time::{Clock, Tick};
+
+/// Which levels hold records, a bit for each: in their tails, and at their heads. Written under the lock of each side.
+pub(super) struct Fresh {
+    tails: AtomicU32,
+    heads: AtomicU32,
+}
+
+impl Fresh {
+    pub(super) fn new() -> Self {
+        Fresh {
+            tails: AtomicU32::new(0),
+            heads: AtomicU32::new(0),
+        }
+    }
+
+    /// Acquire pairs with the release below; what is fetched is ordered by the producers' lock.
+    #[inline]
+    fn tails(&self) -> u32 {
+        self.tails.load(Acquire)
+    }
+
+    /// The most urgent level that holds a record, dead ones included; a look without a lock.
+    pub(super) fn first(&self) -> Option<usize> {
+        // The tails first: what a refill moves meanwhile is at the heads before it has left the tails.
+        let tails = self.tails();
+        let any = tails | self.heads.load(Acquire);
+        (any != 0).then(|| any.trailing_zeros() as usize)
+    }
+}
+
+/// Where producers write.
+pub(super) struct Tails {
+    tails: Box<[Line<Tail>]>,
+    /// Those that hold records.
+    fresh: u32,
+    /// The one that needs a segment.
+    wanting: usize,
+    ages: bool,
+    /// The latest time of arrival: none is earlier than the one before.
+    latest: Tick,
+    /// Tasks accepted into each level, moved ones included.
+    pub(super) pushed: PerLevel,
+}
+
+/// Where consumers read.
+pub(super) struct Heads {
+    heads: Box<[Line<Head>]>,
+    /// Those that are not dry.
+    occupied: u32,
+    /// Of the record at each head, where records have one; otherwise zeros.
+    stamps: [Tick; LEVELS],
+    orders: [u64; LEVELS],
+    rule: Rule,
+    clock: Clock,
+    /// Tasks that workers took from each level.
+    pub(super) taken: PerLevel,
+    /// Those among them that their wait brought before a more urgent one.
+    pub(super) promoted: PerLevel,
+}
+
+/// One end of one level, and how many records ever passed it.
+struct Line<E> {
+    end: E,
+    number: u64,
+}
+
+impl Tails {
+    pub(super) fn new(discipline: &Discipline) -> Self {
+        let line = |_| Line {
+            end: Tail::new(Owned::new()),
+            number: 0,
+        };
+        Tails {
+            tails: (0..discipline.levels).map(line).collect(),
+            fresh: 0,
+            wanting: 0,
+            ages: matches!(discipline.rule, Rule::Aging(_)),
+            latest: 0,
+            pushed: PerLevel::default(),
+        }
+    }
+
+    /// The level of a class.
+    #[inline]
+    pub(super) fn level_of(&self, class: Class) -> usize {
+        usize::from(class.priority().number()).min(self.tails.len() - 1)
+    }
+
+    /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment.
+    #[inline]
+    pub(super) fn push<P: Payload>(
+        &mut self,
+        fresh: &Fresh,
+        order: u64,
+        (class, payload): (Class, P),
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
+        let level = self.level_of(class);
+        let line = &mut self.tails[level];
+        let pushed = if self.ages {
+            self.latest = self.latest.max(clock.tick());
+            let now = self.latest;
+            line.end
+                .push_after([order + 1, now], class, payload, line.number, stamp, || now)
+        } else {
+            line.end
+                .push_after([], class, payload, line.number, stamp, || clock.tick())
+        };
+        if let Err(payload) = pushed {
+            self.wanting = level;
+            return Err(payload);
+        }
+        line.number += 1;
+        self.pushed.0[level] += 1;
+        let bit = 1 << level;
+        if self.fresh & bit == 0 {
+            self.fresh |= bit;
+            fresh.tails.store(self.fresh, Release);
+        }
+        Ok(())
+    }
+
+    /// Takes a segment for the level that needed one last; gives it back if it has one.
+    pub(super) fn bring(&mut self, segment: Owned) -> Option<Owned> {
+        self.tails[self.wanting].end.bring(segment)
+    }
+
+    /// Whether [`Tails::push`] of such a record would find memory.
+    pub(super) fn has_room_for<P: Payload>(&mut self, class: Class) -> bool {
+        let level = self.level_of(class);
+        let words = if self.ages { AGE } else { 0 } + 1 + P::WORDS;
+        self.wanting = level;
+        self.tails[level].end.has_room_for(words)
+    }
+}
+
+impl Heads {
+    pub(super) fn new(discipline: Discipline, clock: Clock) -> Self {
+        let line = |_| Line {
+            end: Head::new(Owned::new()),
+            number: 0,
+        };
+        Heads {
+            heads: (0..discipline.levels).map(line).collect(),
+            occupied: 0,
+            stamps: [0; LEVELS],
+            orders: [0; LEVELS],
+            rule: discipline.rule,
+            clock,
+            taken: PerLevel::default(),
+            promoted: PerLevel::default(),
+        }
+    }
+
+    pub(super) fn levels(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Words before each record.
+    #[inline]
+    pub(super) fn before(&self) -> usize {
+        if matches!(self.rule, Rule::Aging(_)) {
+            AGE
+        } else {
+            0
+        }
+    }
+
+    /// Whether there is a level to be fetched whose head is dry.
+    #[inline]
+    pub(super) fn wants(&self, fresh: &Fresh) -> bool {
+        fresh.tails() & !self.occupied != 0
+    }
+
+    /// Fetches what lies in the tails of all levels whose head is dry.
+    pub(super) fn refill(&mut self, tails: &mut Tails, fresh: &Fresh) {
+        let mut wanted = tails.fresh & !self.occupied;
+        self.occupied |= wanted;
+        tails.fresh &= !wanted;
+        // In this order: see `Fresh::first`.
+        fresh.heads.store(self.occupied, Release);
+        fresh.tails.store(tails.fresh, Release);
+        while wanted != 0 {
+            let level = wanted.trailing_zeros() as usize;
+            wanted &= wanted - 1;
+            self.heads[level].end.refill(&mut tails.tails[level].end);
+            self.look_at_head(level);
+        }
+    }
+
+    fn look_at_head(&mut self, level: usize) {
+        if matches!(self.rule, Rule::Aging(_)) {
+            (self.orders[level], self.stamps[level]) = self.heads[level].end.age();
+        }
+    }
+
+    /// The level that is served next; `None`: all heads are dry.
+    #[inline]
+    pub(super) fn choose(&mut self) -> Option<Pick> {
+        if self.occupied & self.occupied.wrapping_sub(1) == 0 {
+            // One level at most: no rule, and no look at the clock.
+            let level = self.occupied.trailing_zeros() as usize;
+            let promoted = false;
+            return (self.occupied != 0).then_some(Pick { level, promoted });
+        }
+        let seen = Seen {
+            occupied: self.occupied as u8,
+            stamps: &self.stamps,
+            orders: &self.orders,
+        };
+        self.rule.choose(&seen, || self.clock.tick())
+    }
+
+    /// Moves the head of a level that is not dry into the slot.
+    #[inline]
+    pub(super) fn take(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) {
+        let before = self.before();
+        let line = &mut self.heads[level];
+        line.end.take_after(before, slot, line.number);
+        line.number += 1;
+        if line.end.is_dry() {
+            self.occupied &= !(1 << level);
+            fresh.heads.store(self.occupied, Release);
+        } else if before != 0 {
+            (self.orders[level], self.stamps[level]) = line.end.age();
+        }
+    }
+
+    /// What was taken is a task that a worker got.
+    #[inline]
+    pub(super) fn took(&mut self, pick: Pick) {
+        self.rule.took(pick.level);
+        self.taken.0[pick.level] += 1;
+        if pick.promoted {
+            self.promoted.0[pick.level] += 1;
+        }
+    }
+
+    /// A segment of this level that nobody needs any more.
+    #[inline]
+    pub(super) fn take_finished(&mut self, level: usize) -> Option<Owned> {
+        self.heads[level].end.take_finished()
+    }
+
+    /// The least urgent level that is not dry and, if one is given, less urgent than that.
+    pub(super) fn last(&self, below: Option<usize>) -> Option<usize> {
+        let last = (u32::BITS - self.occupied.leading_zeros()).checked_sub(1)? as usize;
+        below.is_none_or(|below| last > below).then_some(last)
+    }
+
+    /// How urgent the most urgent of them counts by now.
+    pub(super) fn effective(&self) -> Option<usize> {
+        let now = self.clock.tick();
+        let occupied = (0..self.levels()).filter(|level| self.occupied >> level & 1 == 1);
+        occupied
+            .map(|level| self.rule.effective_level(level, self.stamps[level], now))
+            .min()
+    }
+
+    /// After how many picks of more urgent ones one of those that are not dry is due its share, where there are shares; see
+    /// [`Room::yields_to`](super::room::Room::yields_to).
+    pub(super) fn patience(&self) -> Option<u64> {
+        let occupied = (0..self.levels()).filter(|level| self.occupied >> level & 1 == 1);
+        occupied.filter_map(|level| self.rule.patience(level)).min()
+    }
+
+    pub(super) fn is_aging(&self) -> bool {
+        matches!(self.rule, Rule::Aging(_))
+    }
+
+    /// Sweeps the dead entries out of all levels.
+    pub(super) fn sweep(&mut self, tails: &mut Tails, fresh: &Fresh, swept: &mut Swept) {
+        let before = self.before();
+        for (level, (head, tail)) in self.heads.iter_mut().zip(&mut tails.tails).enumerate() {
+            let dead = swept.dead.len();
+            head.end.sweep(before, swept);
+            tail.end.sweep(before, swept);
+            // The records that are left keep their numbers' distance.
+            head.number += (swept.dead.len() - dead) as u64;
+            let bit = 1 << level;
+            if head.end.is_dry() {
+                self.occupied &= !bit;
+            }
+            if tail.end.is_empty() {
+                tails.fresh &= !bit;
+            }
+        }
+        fresh.heads.store(self.occupied, Release);
+        fresh.tails.store(tails.fresh, Release);
+        for level in 0..self.levels() {
+            if self.occupied >> level & 1 == 1 {
+                self.look_at_head(level);
+            }
+        }
+    }
+
+    /// Takes everything out: each level's two chains, the most urgent first. Two segments for each level come along.
+    pub(super) fn drain(&mut self, tails: &mut Tails, fresh: &Fresh, mut empty: Vec<Owned>) -> Vec<Head> {
+        let mut chains = Vec::with_capacity(empty.len());
+        let mut segment = || empty.pop().expect("two for each level");
+        for (head, tail) in self.heads.iter_mut().zip(&mut tails.tails) {
+            let mut back = Head::new(segment());
+            back.refill(&mut tail.end);
+            chains.push(head.end.detach(segment()));
+            chains.push(back);
+            head.number = tail.number;
+        }
+        (self.occupied, tails.fresh) = (0, 0);
+        fresh.heads.store(0, Release);
+        fresh.tails.store(0, Release);
+        chains
+    }
+
+    /// When the first record of a level arrived, as far as it was noted.
+    pub(super) fn oldest(&self, level: usize, tails: &Tails) -> Option<Tick> {
+        let head = &self.heads[level].end;
+        let arrived = if !head.is_dry() && self.is_aging() {
+            self.stamps[level]
+        } else if !head.is_dry() {
+            head.arrived()
+        } else if !tails.tails[level].end.is_empty() {
+            tails.tails[level].end.opened()
+        } else {
+            0
+        };
+        (arrived != 0).then_some(arrived)
+    }
+}

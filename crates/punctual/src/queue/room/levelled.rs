@@ -1,0 +1,130 @@
+//! A room with levels: which one is served, and how urgent what waits is.
+//!
+//! In: the ends of the levels, under their locks. Out: the task that the rule chooses. A visit of the producers' lock fills
+//! the heads of all levels that need it; where one level holds tasks, no rule is asked.
+
+use super::{Consumers, Room, Taken};
+use crate::queue::producers::Gate;
+use crate::queue::rules::Pick;
+use crate::sync::Guard;
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::task::record::Slot;
+use crate::task::{Class, block::Header};
+use crate::time::Tick;
+
+impl<G: Gate> Room<G> {
+    /// As [`Room::take`], of a room with levels and nothing at the front.
+    #[inline(never)]
+    pub(super) fn take_from_levels(&self, mut guard: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
+        let consumers = &mut *guard;
+        let Some(heads) = &mut consumers.levels else {
+            unreachable!("asked of a plain room")
+        };
+        if heads.wants(&self.fresh)
+            && let Some(tails) = &mut self.producers.lock().levels
+        {
+            heads.refill(tails, &self.fresh);
+        }
+        let Some(pick) = heads.choose() else {
+            return Taken::Nothing;
+        };
+        let won = self.take_level(consumers, pick, slot);
+        let finished = consumers
+            .levels
+            .as_mut()
+            .and_then(|heads| heads.take_finished(pick.level));
+        drop(guard);
+        if finished.is_some() {
+            self.spare(finished);
+        }
+        if won {
+            return Taken::Task;
+        }
+        slot.let_go();
+        Taken::Dead
+    }
+
+    /// Moves the head of the chosen level into the slot and claims it; false: it was dead.
+    #[inline(always)]
+    pub(super) fn take_level(&self, consumers: &mut Consumers, pick: Pick, slot: &mut Slot) -> bool {
+        if let Some(heads) = &mut consumers.levels {
+            heads.take(pick.level, slot, &self.fresh);
+        }
+        let won = self.claim(consumers, slot);
+        if won && let Some(heads) = &mut consumers.levels {
+            heads.took(pick);
+        }
+        won
+    }
+
+    /// The level of a task with this class; 0 in a plain room.
+    pub(crate) fn level_of(&self, class: Class) -> usize {
+        usize::from(class.priority().number()).min(self.depth.saturating_sub(1))
+    }
+
+    /// The level a task waits in, or waited in when it was claimed; 0 in a plain room.
+    pub(crate) fn level_of_task(&self, task: &Header) -> usize {
+        task.level(self.depth.saturating_sub(1))
+    }
+
+    /// As above, of a record that was just taken.
+    pub(super) fn level_in(&self, slot: &Slot) -> usize {
+        slot.peek_entry().map_or_else(
+            || self.level_of(slot.class()),
+            |entry| self.level_of_task(entry.header()),
+        )
+    }
+
+    /// Whether it has levels.
+    pub(crate) fn is_levelled(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// How urgent the most urgent record is, dead ones included: 0 at the front, 1 in level 0, and so on. `None`: nothing may
+    /// be taken. A look without a lock.
+    pub(crate) fn urgency(&self) -> Option<usize> {
+        if self.looks_empty() {
+            return None;
+        }
+        if self.has_front.load(Relaxed) {
+            return Some(0);
+        }
+        if !self.is_levelled() {
+            return Some(1);
+        }
+        self.fresh.first().map(|level| level + 1)
+    }
+
+    /// Whether what waits here lets a task of this urgency pass first, which waits in another room and is more urgent
+    /// than anything here. To what stands at the front, always; strictly, always. With aging, until something here has waited long enough to be as urgent.
+    /// With shares, until as many have passed (`passed`) as its share allows.
+    pub(crate) fn yields_to(&self, urgency: usize, passed: u64) -> bool {
+        if urgency == 0 {
+            return true;
+        }
+        let mut consumers = self.consumers.lock();
+        let Some(heads) = &mut consumers.levels else {
+            return true;
+        };
+        if heads.wants(&self.fresh)
+            && let Some(tails) = &mut self.producers.lock().levels
+        {
+            heads.refill(tails, &self.fresh);
+        }
+        if heads.is_aging() {
+            return heads.effective().is_none_or(|level| level + 1 > urgency);
+        }
+        heads.patience().is_none_or(|patience| passed < patience)
+    }
+
+    /// When the first record of each level arrived, as far as it was noted.
+    pub(crate) fn oldest_of_levels(&self) -> Vec<Option<Tick>> {
+        let mut oldest = Vec::with_capacity(self.depth);
+        let consumers = self.consumers.lock();
+        let producers = self.producers.lock();
+        if let (Some(heads), Some(tails)) = (&consumers.levels, &producers.levels) {
+            oldest.extend((0..heads.levels()).map(|level| heads.oldest(level, tails)));
+        }
+        oldest
+    }
+}
