@@ -177,6 +177,7 @@ impl Scenario {
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
+            _ if peer.is_levelled() => false,
             Scenario::F => is_ours || matches!(peer, Crossbeam | JFixedLbq | JFixedAbq),
             Scenario::GInsert | Scenario::GBytes | Scenario::GChurn => {
                 is_ours

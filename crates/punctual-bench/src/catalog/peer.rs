@@ -10,6 +10,10 @@ use super::Scenario;
 pub(crate) enum Peer {
     Ours,
     OursBounded,
+    /// Ours with four levels, each rule; its tasks go to the levels in turn.
+    OursStrict,
+    OursAging,
+    OursShares,
     /// The control: ours under a second name. What its row shows is noise.
     OursAgain,
     Rayon,
@@ -49,9 +53,12 @@ pub(crate) enum Kind {
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 25] = [
+    pub(crate) const ALL: [Peer; 28] = [
         Peer::Ours,
         Peer::OursBounded,
+        Peer::OursStrict,
+        Peer::OursAging,
+        Peer::OursShares,
         Peer::OursAgain,
         Peer::Rayon,
         Peer::Tokio,
@@ -81,6 +88,9 @@ impl Peer {
         match self {
             Peer::Ours => "ours",
             Peer::OursBounded => "ours-bounded",
+            Peer::OursStrict => "ours-strict",
+            Peer::OursAging => "ours-aging",
+            Peer::OursShares => "ours-shares",
             Peer::OursAgain => "ours-again",
             Peer::Rayon => "rayon",
             Peer::Tokio => "tokio",
@@ -110,6 +120,7 @@ impl Peer {
     pub(crate) fn kind(self) -> Kind {
         match self {
             Peer::Ours | Peer::OursBounded => Kind::Ours,
+            Peer::OursStrict | Peer::OursAging | Peer::OursShares => Kind::Ours,
             Peer::OursAgain => Kind::Control,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe => Kind::Jvm,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
@@ -123,6 +134,7 @@ impl Peer {
     pub(crate) fn is_pool(self) -> bool {
         match self {
             Peer::Ours | Peer::OursBounded | Peer::OursAgain => true,
+            Peer::OursStrict | Peer::OursAging | Peer::OursShares => true,
             Peer::Rayon | Peer::Tokio | Peer::TokioBlocking | Peer::AsyncExecutor | Peer::Futures => true,
             Peer::Threadpool | Peer::RustyPool | Peer::Crossbeam => true,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => true,
@@ -156,10 +168,18 @@ impl Peer {
         self != Peer::SchedTp
     }
 
+    /// Ours with levels: for `ir`, where the rules are compared with the plain pool, and with nobody else.
+    pub(crate) fn is_levelled(self) -> bool {
+        matches!(self, Peer::OursStrict | Peer::OursAging | Peer::OursShares)
+    }
+
     /// The queue ours had, as the rows say it.
     pub(crate) fn config(self, scenario: Scenario) -> &'static str {
         match (self, scenario) {
             (Peer::OursBounded, _) => "bounded with room",
+            (Peer::OursStrict, _) => "4 levels, strict",
+            (Peer::OursAging, _) => "4 levels, aging",
+            (Peer::OursShares, _) => "4 levels, shares",
             // Until there is a queue for forking, the row must not pass for one.
             (_, Scenario::D) => "plain queue",
             (_, Scenario::F) => "bounded(1024)",

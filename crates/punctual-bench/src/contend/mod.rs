@@ -10,7 +10,7 @@ mod thread_pools;
 pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
-pub(crate) use ours::Ours;
+pub(crate) use ours::{Levelled, Ours};
 pub(crate) use thread_pools::{Crossbeam, Rayon, RustyPool, Threadpool};
 
 /// Of every pool, ours and theirs.

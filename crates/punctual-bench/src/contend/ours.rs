@@ -1,6 +1,8 @@
 //! Punctual as a [`Contender`]. Not here: which scenario takes which queue, see the catalogue.
 
-use punctual::{Pool, Queue, Reject, TaskHandle};
+use punctual::{Executor, Pool, Priority, PriorityQueue, Queue, Reject, TaskHandle};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::{CallerRuns, Contender, WORKERS};
 
@@ -46,6 +48,52 @@ impl Contender for Ours {
         handle
             .join()
             .expect("no task of the bench panics or is cancelled")
+    }
+}
+
+/// A fixed pool whose queue has four levels; tasks go to them in turn, each level as often as the others.
+pub(crate) struct Levelled {
+    levels: [Executor; 4],
+    next: AtomicUsize,
+    _pool: Pool,
+}
+
+impl Levelled {
+    pub(crate) fn open(queue: PriorityQueue) -> Self {
+        let Ours(pool) = Ours::open(queue.into());
+        let levels = [Priority::LOW, Priority::URGENT, Priority::NORMAL, Priority::HIGH];
+        Levelled {
+            levels: levels.map(|priority| pool.at_priority(priority)),
+            next: AtomicUsize::new(0),
+            _pool: pool,
+        }
+    }
+
+    fn next(&self) -> &Executor {
+        // Producers may step over each other; nothing depends on an exact turn.
+        let next = self.next.load(Relaxed);
+        self.next.store(next + 1, Relaxed);
+        &self.levels[next % 4]
+    }
+}
+
+impl Contender for Levelled {
+    type Handle = TaskHandle<u64>;
+
+    fn execute<F: FnOnce() + Send + 'static>(&self, task: F) {
+        self.next()
+            .execute(task)
+            .expect("the queue has room and the pool is open");
+    }
+
+    fn submit<F: FnOnce() -> u64 + Send + 'static>(&self, task: F) -> Self::Handle {
+        self.next()
+            .submit(task)
+            .expect("the queue has room and the pool is open")
+    }
+
+    fn join(handle: Self::Handle) -> u64 {
+        Ours::join(handle)
     }
 }
 

@@ -10,13 +10,14 @@ mod throughput;
 mod timers;
 pub(crate) mod work;
 
-use punctual::Queue;
+use punctual::{Capacity, Queue};
+use std::time::Duration;
 
 use crate::{
     catalog::{Peer, Scenario, Sizes},
     contend::{
-        AsyncExecutor, CallerRuns, Contender, Crossbeam, Futures, Ours, Rayon, RustyPool, Threadpool, Tokio,
-        TokioBlocking,
+        AsyncExecutor, CallerRuns, Contender, Crossbeam, Futures, Levelled, Ours, Rayon, RustyPool,
+        Threadpool, Tokio, TokioBlocking,
     },
 };
 
@@ -25,6 +26,10 @@ pub(crate) type Figures = Vec<(&'static str, f64)>;
 
 /// "Bounded with room": above every size of the catalogue, so that nothing is ever refused.
 const ROOM: usize = 4 << 20;
+
+/// The rules of the variants with levels: a step that passes during a run, and the usual weights.
+const STEP: Duration = Duration::from_millis(1);
+const WEIGHTS: [u32; 4] = [50, 30, 15, 5];
 
 /// The capacity of scenario F.
 const OVERLOADED: usize = 1024;
@@ -44,6 +49,21 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     Ok(match peer {
         Peer::Ours | Peer::OursAgain => with(Ours::open(Queue::unbounded()), scenario, sizes),
         Peer::OursBounded => with(Ours::open(Queue::bounded(ROOM)), scenario, sizes),
+        Peer::OursStrict => with(
+            Levelled::open(Queue::priority(Capacity::Unbounded).strict()),
+            scenario,
+            sizes,
+        ),
+        Peer::OursAging => with(
+            Levelled::open(Queue::priority(Capacity::Unbounded).aging(STEP)),
+            scenario,
+            sizes,
+        ),
+        Peer::OursShares => with(
+            Levelled::open(Queue::priority(Capacity::Unbounded).shares(WEIGHTS)),
+            scenario,
+            sizes,
+        ),
         Peer::Rayon => with(Rayon::open(), scenario, sizes),
         Peer::Tokio => with(Tokio::open(), scenario, sizes),
         Peer::TokioBlocking => with(TokioBlocking::open(), scenario, sizes),

@@ -51,16 +51,14 @@ impl Engine {
         self.admit(class, payload)
     }
 
-    /// Lets a task in. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
+    /// Lets a task in that waits for no time. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
     pub(crate) fn admit<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
-        if class.is_delayed() {
-            return self.admit_covered(class, payload);
-        }
+        debug_assert!(!class.is_timed(), "what waits for a time goes by `admit_any`");
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         loop {
@@ -87,6 +85,19 @@ impl Engine {
             self.room.bring();
         }
         Ok(self.idle.notify())
+    }
+
+    /// As [`Engine::admit`], also for a delayed task whose permit is one of the queue's.
+    pub(super) fn admit_any<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
+        if class.is_delayed() {
+            self.admit_covered(class, payload)
+        } else {
+            self.admit(class, payload)
+        }
     }
 
     /// Lets in as many of `payloads` as fit, in order, and leaves the rest. One section for all that fit.

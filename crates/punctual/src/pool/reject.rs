@@ -200,7 +200,7 @@ impl Engine {
         payload: P,
         patience: Patience,
     ) -> Result<bool, Refused<P>> {
-        match self.admit(class, payload) {
+        match self.admit_any(class, payload) {
             Ok(woke) => Ok(woke),
             Err(refused) => self.answer(class, refused, patience),
         }
@@ -316,7 +316,7 @@ impl Engine {
             // A worker was faster; or there are only promised places, of submissions that are on their way.
             tries += 1;
             crate::sync::yield_now();
-            match self.admit(class, refused.payload) {
+            match self.admit_any(class, refused.payload) {
                 Ok(woke) => return Ok(woke),
                 Err(again) => refused = again,
             }
@@ -339,7 +339,7 @@ impl Engine {
                 self.publish(class, refused.payload, true, Permit::of_plan())
             }
             // Nothing that is less urgent; but perhaps a worker was faster.
-            None => self.admit(class, refused.payload),
+            None => self.admit_any(class, refused.payload),
         }
     }
 

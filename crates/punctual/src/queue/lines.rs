@@ -106,8 +106,10 @@ impl Tails {
         usize::from(class.priority().number()).min(self.tails.len() - 1)
     }
 
-    /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment.
-    #[inline]
+    /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment. Cold,
+    /// so that it is no burden to the plain room's way.
+    #[cold]
+    #[inline(never)]
     pub(super) fn push<P: Payload>(
         &mut self,
         fresh: &Fresh,

@@ -9,6 +9,7 @@
 
 use super::block::Header;
 use super::home::HomeRef;
+use super::record::Table;
 use super::side::next_id;
 use super::token::{Cancelled, Token};
 use super::watch::Visible;
@@ -57,7 +58,7 @@ pub(crate) struct Host<'a> {
 #[derive(Clone, Copy)]
 enum Running {
     Nothing,
-    Closure(fn() -> &'static str, Class),
+    Closure(Option<&'static Table>, Class),
     Block(NonNull<Header>),
 }
 
@@ -125,8 +126,8 @@ impl<'a> Frame<'a> {
     }
 
     #[inline]
-    pub(crate) fn begin_closure(&self, type_name: fn() -> &'static str, class: Class) {
-        self.task.set(Running::Closure(type_name, class));
+    pub(crate) fn begin_closure(&self, table: Option<&'static Table>, class: Class) {
+        self.task.set(Running::Closure(table, class));
     }
 
     /// The caller keeps the block's task share until [`Frame::end`].
@@ -210,8 +211,8 @@ impl<'a> Frame<'a> {
             return block.info();
         }
         let (type_name, class) = match self.task.get() {
-            Running::Closure(type_name, class) => (type_name(), class),
-            Running::Nothing | Running::Block(_) => ("nothing", Class::ROOT),
+            Running::Closure(Some(table), class) => ((table.type_name)(), class),
+            Running::Closure(None, _) | Running::Nothing | Running::Block(_) => ("nothing", Class::ROOT),
         };
         let id = self.id.get().unwrap_or_else(|| {
             let id = next_id();

@@ -276,6 +276,12 @@ impl Slot {
         self.class
     }
 
+    /// Of its payload; `None` when it is empty.
+    #[inline]
+    pub(crate) fn table(&self) -> Option<&'static Table> {
+        self.table
+    }
+
     #[inline]
     pub(crate) fn is_entry(&self) -> bool {
         self.table.is_some_and(|table| table.is_entry)
@@ -348,6 +354,8 @@ impl Slot {
     }
 
     /// Empties a slot whose task was claimed elsewhere, or has moved on.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn let_go(&mut self) {
         if let Some(dead) = self.take_dead() {
             dead.let_go();

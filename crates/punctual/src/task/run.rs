@@ -58,7 +58,7 @@ impl Runner<'_> {
 
     #[inline(always)]
     fn run_closure(&self, slot: &mut Slot) {
-        self.frame.begin_closure(slot.type_name(), slot.class());
+        self.frame.begin_closure(slot.table(), slot.class());
         let mut watching = None;
         if self.watched {
             self.hooks.before(&self.frame.info());
