@@ -8,17 +8,20 @@
 
 mod task_builder;
 mod timed;
+mod views;
 mod weak;
 
 use crate::handle::TaskHandle;
 use crate::pool::admit::Refused;
 use crate::pool::engine::Engine;
+use crate::pool::fork;
 use crate::pool::line::Permit;
 use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
 use crate::sync::Arc;
-use crate::task::block::{Entry, Options};
-use crate::task::record::{Boxed, Inline, Payload, fits_inline};
+use crate::task::block::{Entry, Options, Origin};
+use crate::task::record::{Arrival, Boxed, Inline, Payload, fits_inline};
+use crate::task::view::View;
 use crate::task::{Class, Priority, here};
 use crate::{Reason, Rejected};
 use std::any::Any;
@@ -49,16 +52,23 @@ pub struct Executor {
     // Beside the owner's own, so that a submission follows one pointer and not two.
     engine: Arc<Engine>,
     owner: Arc<Owner>,
+    /// The rule its tasks are under; `None` for the pool itself. With one, `class` says so.
+    view: Option<Arc<View>>,
     /// What its tasks are, unless they say otherwise.
     class: Class,
+    /// The process generation in which a submission needs no more than the common way; none for a view, whose tasks
+    /// are always blocks, and go through its gate.
+    plain_generation: u32,
 }
 
 impl Executor {
     pub(crate) fn of(owner: Arc<Owner>) -> Self {
         Executor {
             engine: owner.engine.clone(),
-            owner,
+            view: None,
             class: Class::ROOT,
+            plain_generation: owner.engine.plain_generation(),
+            owner,
         }
     }
 
@@ -73,13 +83,19 @@ impl Executor {
         F: FnOnce() + Send + 'static,
     {
         if const { fits_inline::<F>() } {
-            match self.engine.admit_plain(self.class, Inline::new(f)) {
+            match self
+                .engine
+                .admit_plain(self.is_special(), self.class, Inline::new(f))
+            {
                 Ok(_) => Ok(()),
                 Err(refused) => self.execute_otherwise(refused, Inline::into_inner),
             }
         } else {
             // Boxed before anything is locked.
-            match self.engine.admit_plain(self.class, Boxed(Box::new(f))) {
+            match self
+                .engine
+                .admit_plain(self.is_special(), self.class, Boxed(Box::new(f)))
+            {
                 Ok(_) => Ok(()),
                 Err(refused) => self.execute_otherwise(refused, |boxed| *boxed.0),
             }
@@ -99,6 +115,9 @@ impl Executor {
     {
         if self.engine.is_special() {
             return self.execute_with(Options::default(), unwrap(refused.payload));
+        }
+        if self.is_special() {
+            return self.execute_block(self.class, None, unwrap(refused.payload));
         }
         match self.engine.answer(self.class, refused, Patience::Policy) {
             Ok(_) => Ok(()),
@@ -140,7 +159,7 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        if self.engine.is_special() {
+        if self.is_special() {
             let mut piece = piece.into_iter();
             while let Some(f) = piece.next() {
                 self.execute_with(Options::default(), f).map_err(|refused| {
@@ -180,14 +199,25 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if self.is_special() {
+            return self.submit_specially(f);
+        }
+        let entry = self.entry(self.class, true, None, f);
+        self.submit_entry(self.class, entry, Patience::Policy, Engine::admit)
+    }
+
+    #[inline(never)]
+    fn submit_specially<F, T>(&self, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         if self.engine.is_special() {
             return self.submit_with(Options::default(), Patience::Policy, f);
         }
-        self.submit_entry(
-            self.class,
-            self.entry(self.class, true, None, f),
-            Patience::Policy,
-        )
+        // A view, and nothing else.
+        let entry = self.entry(self.class, true, None, f);
+        self.submit_entry(self.class, entry, Patience::Policy, Engine::admit_any)
     }
 
     /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
@@ -306,6 +336,7 @@ impl Executor {
     pub fn downgrade(&self) -> WeakExecutor {
         WeakExecutor {
             owner: Arc::downgrade(&self.owner),
+            view: self.view.clone(),
             class: self.class,
         }
     }
@@ -327,7 +358,7 @@ impl Executor {
         };
         let class = self.class_of(options.priority);
         let entry = self.entry(class, true, Some(options), f);
-        let handle = self.submit_entry(class, entry, patience)?;
+        let handle = self.submit_entry(class, entry, patience, Engine::admit_any)?;
         if let Some(limit) = patience_in_queue {
             self.engine.expire_in(handle.task_ref().reference(), limit);
         }
@@ -341,13 +372,14 @@ impl Executor {
         class: Class,
         entry: Entry,
         patience: Patience,
+        admit: impl FnOnce(&Arc<Engine>, Class, Entry) -> Result<bool, Refused<Entry>>,
     ) -> Result<TaskHandle<T>, Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let block = entry.pointer();
-        let admitted = match self.engine.admit(class, entry) {
+        let admitted = match admit(&self.engine, class, entry) {
             Ok(woke) => Ok(woke),
             Err(refused) => self.engine.answer(class, refused, patience),
         };
@@ -369,8 +401,15 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        let class = self.class_of(options.priority);
-        let entry = self.entry(class, false, Some(options), f);
+        self.execute_block(self.class_of(options.priority), Some(options), f)
+    }
+
+    fn execute_block<F, T>(&self, class: Class, options: Option<Options>, f: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let entry = self.entry(class, false, options, f);
         let admitted = self.engine.admit_or_answer(class, entry, Patience::Policy);
         // SAFETY: as in `submit_with`.
         admitted
@@ -401,7 +440,43 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Entry::new(self.engine.origin(class), with_handle, options, f)
+        let (origin, options) = self.origin(class, options);
+        Entry::new(origin, with_handle, options, f)
+    }
+
+    /// Whether a submission needs more than the common way: this process is a fork, tasks are decorated, waiters go by a
+    /// manual clock, children inherit, or this is a view. One comparison for all.
+    #[inline]
+    fn is_special(&self) -> bool {
+        self.plain_generation != u32::from(fork::generation())
+    }
+
+    /// Where a task made now belongs: for one task, which it must become.
+    #[inline]
+    pub(crate) fn origin(&self, class: Class, options: Option<Options>) -> (Origin, Option<Options>) {
+        let origin = self.engine.origin(class);
+        match &self.view {
+            None => (origin, options),
+            Some(view) => self.origin_in(view, origin, options),
+        }
+    }
+
+    fn origin_in(
+        &self,
+        view: &Arc<View>,
+        origin: Origin,
+        mut options: Option<Options>,
+    ) -> (Origin, Option<Options>) {
+        let shown = view.chain().find(|view| view.shown.is_some());
+        if let Some(weight) = shown
+            .filter(|_| !origin.class.is_timed())
+            .and_then(|view| view.sample())
+        {
+            let tick = self.engine.clock.tick();
+            options.get_or_insert_default().arrival = Some(Arrival { tick, weight });
+        }
+        let home = view.lend();
+        (Origin { home, ..origin }, options)
     }
 }
 
@@ -420,7 +495,8 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// The executor that runs the calling task; `None` outside a task, and when the pool has no owner any more.
+/// The executor that runs the calling task: the pool, or the view it was submitted to. `None` outside a task, and when the
+/// pool has no owner any more.
 ///
 /// ```
 /// let pool = punctual::Pool::fixed(1)?;
@@ -432,5 +508,9 @@ impl fmt::Debug for Executor {
 pub fn current_executor() -> Option<Executor> {
     let home: Arc<dyn Any + Send + Sync> = here(|here| here.home()?.upgrade())?;
     let engine = home.downcast::<Engine>().ok()?;
-    engine.owner.upgrade().map(Executor::of)
+    let root = engine.owner.upgrade().map(Executor::of)?;
+    Some(match here(|here| here.view()) {
+        Some(view) => root.in_view(view),
+        None => root,
+    })
 }

@@ -203,6 +203,7 @@
 mod error;
 mod executor;
 mod handle;
+mod lane;
 #[cfg(all(test, loom))]
 mod models;
 mod observe;
@@ -219,7 +220,8 @@ pub mod task;
 pub use error::{AnyError, ConfigError, JoinError, Reason, Rejected, Timeout};
 pub use executor::{Executor, TaskBuilder, WeakExecutor};
 pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef, Unrun};
-pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts};
+pub use lane::Lane;
+pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
 pub use pool::{
     Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
     Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,

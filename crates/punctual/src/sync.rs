@@ -147,7 +147,7 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 /// Atomics that no protocol depends on (process-wide counters, hints); the models need not search their orders, and
 /// statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
-    pub(crate) use std::sync::atomic::Ordering::Relaxed;
+    pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 }
 

@@ -7,9 +7,10 @@
 use super::Executor;
 use crate::handle::TaskHandle;
 use crate::pool::State;
-use crate::pool::repeating::{Alone, Body, MOST_CONTEXTS, Repeating, ScheduleHandle};
+use crate::pool::repeating::{Alone, Body, MOST_CONTEXTS, Place, Repeating, ScheduleHandle};
 use crate::sync::Arc;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
+use crate::task::view::View;
 use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
 use crate::{ConfigError, Reason, Rejected};
 use std::time::{Duration, SystemTime};
@@ -112,7 +113,8 @@ impl Executor {
         }
         let class = self.class_of(priority);
         let engine = &self.engine;
-        let entry = Entry::delayed(engine.origin(class.timed()), options, timer, f);
+        let (origin, options) = self.origin(class.timed(), options);
+        let entry = Entry::delayed(origin, options, timer, f);
         let block = entry.pointer();
         match engine.submit_delayed(axis, when, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
@@ -205,7 +207,7 @@ impl Executor {
             Err(Reason::Forked)
         } else if let Err(error) = when.check() {
             Err(Reason::Invalid(error.into()))
-        } else if engine.state() >= State::Shutdown {
+        } else if engine.state() >= State::Shutdown || self.view.as_ref().is_some_and(View::is_closed) {
             Err(Reason::ShutDown)
         } else {
             engine.ensure_worker()
@@ -214,7 +216,11 @@ impl Executor {
     }
 
     fn start(&self, when: Schedule, at_once: usize, body: Body) -> ScheduleHandle {
-        let handle = Repeating::start(&self.engine, when, at_once, self.class_of(None), body);
+        let place = Place {
+            class: self.class_of(None),
+            view: self.view.clone(),
+        };
+        let handle = Repeating::start(&self.engine, when, at_once, place, body);
         // Idle workers may have left since they were counted on; the next submission tries again if this fails.
         let _ = self.engine.ensure_worker();
         handle

@@ -2,8 +2,9 @@
 
 use super::Executor;
 use crate::pool::owner::Owner;
-use crate::sync::Weak;
+use crate::sync::{Arc, Weak};
 use crate::task::Class;
+use crate::task::view::View;
 use std::fmt;
 
 /// A reference to an executor that does not keep its pool open.
@@ -19,6 +20,8 @@ use std::fmt;
 #[derive(Clone)]
 pub struct WeakExecutor {
     pub(super) owner: Weak<Owner>,
+    /// It does not keep the pool open either.
+    pub(super) view: Option<Arc<View>>,
     pub(super) class: Class,
 }
 
@@ -26,10 +29,14 @@ impl WeakExecutor {
     /// The executor, if its pool still has an owner.
     #[must_use]
     pub fn upgrade(&self) -> Option<Executor> {
-        let owner = self.owner.upgrade()?;
+        let root = Executor::of(self.owner.upgrade()?);
+        let root = match &self.view {
+            Some(view) => root.in_view(view.clone()),
+            None => root,
+        };
         Some(Executor {
             class: self.class,
-            ..Executor::of(owner)
+            ..root
         })
     }
 }

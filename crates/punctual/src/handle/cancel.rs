@@ -27,7 +27,7 @@ pub enum Cancel {
 }
 
 /// The caller holds a share of the block.
-pub(super) fn cancel(pointer: NonNull<Header>) -> Cancel {
+pub(crate) fn cancel(pointer: NonNull<Header>) -> Cancel {
     if remove(pointer) {
         return Cancel::Removed;
     }
@@ -60,7 +60,7 @@ pub(super) fn is_elsewhere(block: &Header) -> bool {
 }
 
 /// Takes a task out of the queue if it has not started; never signals. The caller holds a share of the block.
-pub(super) fn remove(pointer: NonNull<Header>) -> bool {
+pub(crate) fn remove(pointer: NonNull<Header>) -> bool {
     // SAFETY: the caller holds a share.
     unsafe { end_waiting(pointer, Removal::Cancelled) }
 }

@@ -14,7 +14,7 @@ use crate::sync::{Arc, Lock, WaitWord};
 use crate::task::block::Options;
 use crate::task::{Token, here};
 use crate::time::{Tick, Wait, Waked, deadline_after};
-use crate::worker::spare::{self, Awaits, Sleep};
+use crate::worker::spare::{self, Awaited, Awaits, Sleep};
 use crate::{Executor, JoinError, Rejected, Timeout};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -192,12 +192,9 @@ impl<T: Send + 'static> Group<T> {
         if self.tasks.len() > 64 {
             return Awaits::Unknown;
         }
-        Awaits::OneOf(
-            self.tasks
-                .values()
-                .map(|task| task.share().addr().get())
-                .collect(),
-        )
+        // SAFETY: the handle is a share.
+        let awaited = |task: &TaskHandle<T>| Awaited::task(unsafe { task.share().as_ref() });
+        Awaits::OneOf(self.tasks.values().map(awaited).collect())
     }
 
     /// The number of the next task to end.
@@ -230,7 +227,7 @@ impl<T: Send + 'static> Group<T> {
                     deadline,
                 };
                 let sleep = Sleep {
-                    home: &raw const engine.home,
+                    is_own: engine.is_own_thread(),
                     awaits: self.awaits(),
                     wait: &wait,
                     over: 0,

@@ -15,7 +15,7 @@ mod unrun;
 mod wait;
 
 pub use cancel::Cancel;
-pub(crate) use cancel::end_waiting;
+pub(crate) use cancel::{cancel, end_waiting, remove};
 pub use group::Group;
 pub use scope::{Scope, ScopedHandle};
 pub use task_handle::TaskHandle;

@@ -264,9 +264,10 @@ impl<'scope> Scope<'scope, '_> {
         let is_refused = options.is_none();
         let address = work.pending.block.clone();
         let task = move || work.run();
+        let (origin, options) = self.executor.origin(class, options);
         // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
         // longer than that call. Its value is `()`.
-        let entry = unsafe { Entry::scoped(engine.origin(class), with_handle, options, task) };
+        let entry = unsafe { Entry::scoped(origin, with_handle, options, task) };
         let block = entry.pointer();
         let child = address.zip(self.shared.family.as_ref()).map(|(address, family)| {
             address.store(block.addr().get(), Relaxed);
@@ -286,6 +287,10 @@ impl<'scope> Scope<'scope, '_> {
                 Err(refused) => refused.payload,
             }
         };
+        let view = refused.header().view().map(|view| view.clone());
+        if let Some(view) = &view {
+            engine.enter_as_guest(view, refused.header());
+        }
         let claim = refused.header().state.claim();
         debug_assert_eq!(claim, Claim::Won, "a refused task was seen by somebody");
         engine.run_as_guest(&mut Slot::holding(class, refused));
@@ -337,9 +342,9 @@ impl<'scope> Scope<'scope, '_> {
         let _lent = spare::lend(
             here,
             Sleep {
-                home: &raw const engine.home,
+                is_own: engine.is_own_thread(),
                 awaits: match &shared.family {
-                    Some(family) => Awaits::All(family.live.clone()),
+                    Some(family) => Awaits::All(family.live.clone(), self.executor.passages()),
                     None => Awaits::Unknown,
                 },
                 wait: &wait,

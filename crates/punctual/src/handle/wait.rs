@@ -13,7 +13,7 @@ use crate::task::block::Header;
 use crate::task::state::State;
 use crate::task::{Here, Token, here};
 use crate::time::{Wait, Waked, deadline_after, spin};
-use crate::worker::spare::{self, Awaits, Sleep};
+use crate::worker::spare::{self, Awaited, Awaits, Sleep};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -102,8 +102,8 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     let lent = spare::lend(
         here,
         Sleep {
-            home: block.home(),
-            awaits: Awaits::OneOf(vec![std::ptr::from_ref(block).addr()]),
+            is_own: spare::is_own(here, block),
+            awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,
             alarm: alarm.clone(),

@@ -8,6 +8,6 @@ mod histogram;
 mod stats;
 
 pub use histogram::Histogram;
-pub use stats::{LevelStats, RejectCounts, Stats, StopCounts};
+pub use stats::{LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
 
 pub(crate) use histogram::Recorder;

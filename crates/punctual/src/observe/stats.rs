@@ -3,6 +3,7 @@
 use super::{Histogram, Recorder};
 use crate::pool::{Size, State};
 use crate::queue::Capacity;
+use crate::sync::Arc;
 use std::time::Duration;
 
 /// One snapshot: it may be old, it never contradicts itself.
@@ -94,6 +95,9 @@ pub struct Stats {
     pub run: Histogram,
     /// Per level; a plain queue has one.
     pub levels: Vec<LevelStats>,
+    /// Views with a limit or a name that are still there. Not lanes and keys, of which there may be many: each tells
+    /// its own, [`Executor::view_stats`](crate::Executor::view_stats).
+    pub views: Vec<ViewStats>,
 }
 
 impl Stats {
@@ -137,6 +141,7 @@ impl Stats {
             wait: none.clone(),
             run: none,
             levels: Vec::new(),
+            views: Vec::new(),
         }
     }
 }
@@ -199,5 +204,33 @@ pub struct LevelStats {
     /// The part of all tasks taken so far that came from here, where the queue has shares.
     pub share_actual: Option<f64>,
     /// From acceptance to start, sampled.
+    pub wait: Histogram,
+}
+
+/// One view of a pool. A task counts in its own view and in all that this one is inside of.
+///
+/// ```
+/// let pool = punctual::Pool::builder("web").core_threads(4).build()?;
+/// let database = pool.limit(2)?.named("database");
+/// database.submit(|| ())?.join()?;
+/// let stats = database.view_stats();
+/// assert_eq!(&*stats.name, "web/limit(2)/database");
+/// assert_eq!((stats.queued, stats.taken), (0, 1));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct ViewStats {
+    /// The pool's name, then the view's, then that of the view inside it: `web/limit(2)/database`.
+    pub name: Arc<str>,
+    /// Tasks that wait: for a slot of the view, or for a worker.
+    pub queued: usize,
+    /// Tasks that run now.
+    pub active: usize,
+    /// How long the oldest of the waiting ones has waited, at most: arrivals are noted by samples.
+    pub oldest_wait: Option<Duration>,
+    /// Tasks that began to run.
+    pub taken: u64,
+    /// From acceptance to start, sampled. Empty for a lane or a key without a name.
     pub wait: Histogram,
 }

@@ -36,29 +36,33 @@ pub(super) enum Plan {
 }
 
 impl Engine {
-    /// As [`Engine::admit`], for a payload as it came from the user. What needs more than the common way
-    /// ([`Engine::is_special`]) comes back as if refused: one cold way out for both.
+    /// As [`Engine::admit`], for a payload as it came from the user. What needs more than the common way (`is_special`)
+    /// comes back as if refused: one cold way out for both.
     #[inline]
     pub(crate) fn admit_plain<P: Payload>(
         self: &Arc<Self>,
+        is_special: bool,
         class: Class,
         payload: P,
     ) -> Result<bool, Refused<P>> {
-        if self.is_special() {
+        if is_special {
             let reason = Reason::Forked;
             return Err(Refused { payload, reason });
         }
         self.admit(class, payload)
     }
 
-    /// Lets a task in that waits for no time. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
+    /// Lets a task in that waits for no time and is no view's. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
     pub(crate) fn admit<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
-        debug_assert!(!class.is_timed(), "what waits for a time goes by `admit_any`");
+        debug_assert!(
+            !class.is_apart(),
+            "what does not go straight to the queue goes by `admit_any`"
+        );
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         loop {
@@ -87,14 +91,14 @@ impl Engine {
         Ok(self.idle.notify())
     }
 
-    /// As [`Engine::admit`], also for a delayed task whose permit is one of the queue's.
-    pub(super) fn admit_any<P: Payload>(
+    /// As [`Engine::admit`], also for a delayed task whose permit is one of the queue's, or a task of a view.
+    pub(crate) fn admit_any<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         payload: P,
     ) -> Result<bool, Refused<P>> {
-        if class.is_delayed() {
-            self.admit_covered(class, payload)
+        if class.is_apart() {
+            self.admit_apart(class, payload)
         } else {
             self.admit(class, payload)
         }
@@ -196,7 +200,7 @@ impl Engine {
 
     /// The long way in: a worker is missing.
     #[cold]
-    fn admit_slowly<P: Payload>(
+    pub(super) fn admit_slowly<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         payload: P,
@@ -274,8 +278,8 @@ impl Engine {
         permit: Permit,
     ) -> Result<bool, Refused<P>> {
         permit.spend();
-        if class.is_delayed() {
-            return self.publish_covered(class, payload);
+        if class.is_apart() {
+            return self.publish_apart(class, payload);
         }
         let is_put_off = loop {
             let mut producers = self.room.producers();

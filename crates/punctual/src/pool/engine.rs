@@ -8,6 +8,7 @@
 use super::builder::Config;
 use super::crew::Crew;
 use super::fork;
+use super::keys::Keys;
 use super::owner::Owner;
 use super::reject::{Reject, Rejections};
 use super::repeating::Repeating;
@@ -22,6 +23,7 @@ use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
+use crate::task::view::{Crowd, View};
 use crate::task::watch::Visible;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
 use crate::time::{Attached, Clock, Tick};
@@ -50,6 +52,12 @@ pub(crate) struct Engine {
     pub(super) reject: Lock<Reject>,
     pub(super) rejections: Rejections,
     pub(crate) timers: Timers,
+    /// Views that have somebody in line.
+    pub(super) crowd: Crowd,
+    /// Views by key.
+    pub(crate) keys: Keys,
+    /// Views that are listed in the statistics.
+    pub(super) shown_views: Lock<Vec<Weak<View>>>,
     /// Delayed tasks that a shutdown dropped.
     pub(super) dropped_delayed: AtomicUsize,
     /// Schedules that a shutdown dropped.
@@ -181,6 +189,9 @@ impl Engine {
                     reject: Lock::new(reject),
                     rejections: Rejections::default(),
                     timers: Timers::new(&clock, &config),
+                    crowd: Crowd::new(),
+                    keys: Keys::new(),
+                    shown_views: Lock::new(Vec::new()),
                     dropped_delayed: AtomicUsize::new(0),
                     dropped_repeating: AtomicUsize::new(0),
                     schedules: Lock::new(BTreeMap::new()),
@@ -234,9 +245,16 @@ impl Engine {
         self.plain_generation != u32::from(fork::generation())
     }
 
+    /// See the field.
+    pub(crate) fn plain_generation(&self) -> u32 {
+        self.plain_generation
+    }
+
     /// A task left the queue without being taken.
-    pub(crate) fn remove_queued(&self, how: Removal, level: usize) {
-        if self.room.remove(how, level) {
+    pub(crate) fn remove_queued(&self, how: Removal, level: usize, is_aside: bool) {
+        if is_aside {
+            self.room.remove_aside(how, level);
+        } else if self.room.remove(how, level) {
             self.room.sweep();
         }
         self.permit_came_back();
@@ -319,6 +337,7 @@ impl Engine {
             wait: self.observed.wait.snapshot(),
             run: self.observed.run.snapshot(),
             levels: self.level_stats(&tally, now),
+            views: self.view_stats(now),
         }
     }
 }
@@ -406,6 +425,18 @@ impl Home for Engine {
 
     fn is_stopping(&self) -> bool {
         self.state() >= State::Stop
+    }
+
+    fn leave_view(&self, view: &Arc<View>, had_slots: bool) {
+        if had_slots {
+            self.release_slots(view, true);
+        } else {
+            self.leave_without_slots(view, true);
+        }
+    }
+
+    fn forget_key(&self, key: u64, view: usize) {
+        self.keys.forget(key, view);
     }
 }
 

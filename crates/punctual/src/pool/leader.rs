@@ -14,6 +14,7 @@
 use super::engine::{Attention, Engine};
 use super::state::State;
 use super::timers::{Book, Due, Timer};
+use super::views::Unsettled;
 use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use crate::sync::{Arc, Guard, atomic};
 use crate::task::block::{Entry, Reference};
@@ -200,6 +201,9 @@ impl Engine {
             let more = self.move_piece(&mut book, &mut piece);
             drop(book);
             piece.over.clear();
+            for unsettled in piece.unsettled.drain(..) {
+                self.settle(unsettled);
+            }
             self.idle.notify();
             for other in piece.others.drain(..) {
                 self.ring(other);
@@ -230,7 +234,11 @@ impl Engine {
                     }
                     entry.header().state.mark_due();
                     self.became_due(book, &entry, due.when, &mut piece.over);
-                    piece.tasks.push(entry);
+                    if entry.header().class.is_viewed() {
+                        piece.of_views.push(entry);
+                    } else {
+                        piece.tasks.push(entry);
+                    }
                 }
                 other => {
                     if let Due::Expiry(task) = &other {
@@ -240,8 +248,11 @@ impl Engine {
                 }
             }
         }
-        let moved = piece.tasks.len();
+        let moved = piece.tasks.len() + piece.of_views.len();
         self.timers.due.append_all(&mut piece.tasks, &self.clock);
+        for entry in piece.of_views.drain(..) {
+            piece.unsettled.extend(self.enter_when_due(entry));
+        }
         // After they have been written: what is no longer pending can be taken.
         self.timers.left(book, moved);
         self.record_lateness(&mut piece.samples, moved);
@@ -273,6 +284,9 @@ const SAMPLE: usize = 16;
 struct Piece {
     due: Vec<Taken<Timer>>,
     tasks: Vec<Entry>,
+    /// Those that go through the gates of views.
+    of_views: Vec<Entry>,
+    unsettled: Vec<Unsettled>,
     others: Vec<Due>,
     /// References that are needed no more. The last of a task's drops its result, which is user code: not under the lock.
     over: Vec<Arc<Reference>>,

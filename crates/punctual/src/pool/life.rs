@@ -10,9 +10,10 @@ use super::state::State;
 use crate::handle::Unrun;
 use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::sync::{atomic, this_thread};
+use crate::task::block::Entry;
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
-use crate::task::state::End;
+use crate::task::state::{Claim, End};
 use crate::task::{Here, Outcome, TaskInfo, Token, contain, here};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
@@ -87,31 +88,51 @@ impl Engine {
         }
         self.fire_all();
         let mut unrun = Vec::new();
+        // In one section: what ends meanwhile must not make room in the queue for one that should come back.
+        let (queued, in_line) = self.room.drain_with(|| self.clear_lines());
         // What was due comes first, as it would have.
-        for mut slot in self.timers.due.drain().chain(self.room.drain()) {
+        for mut slot in self.timers.due.drain().chain(queued) {
             if !slot.claim_to_remove() {
                 // Cancelled meanwhile, and the canceller counts it; or it has a later record.
                 slot.let_go();
                 continue;
             }
-            let Some(entry) = slot.take_entry() else {
-                self.remove_queued(Removal::Returned, self.room.level_of(slot.class()));
-                unrun.push(self.taken_out(Unrun::closure(slot)));
-                continue;
-            };
-            if entry.header().is_scoped() {
-                self.remove_queued(Removal::Cancelled, self.room.level_of_task(entry.header()));
-                let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
-                let told = self.is_told_of_ends().then_some(told);
-                Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
-            } else {
-                let share = self.remove(entry.pointer(), entry.header().class, Removal::Returned);
-                debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
-                unrun.push(self.taken_out(Unrun::entry(entry)));
+            match slot.take_entry() {
+                Some(entry) => unrun.extend(self.drain_claimed(entry)),
+                None => {
+                    self.remove_queued(Removal::Returned, self.room.level_of(slot.class()), false);
+                    unrun.push(self.taken_out(Unrun::closure(slot)));
+                }
+            }
+        }
+        for each in in_line {
+            self.gives_back_inner(each.entry.header(), &each.at);
+            match each.entry.header().state.claim_to_remove() {
+                Claim::Won => unrun.extend(self.drain_claimed(each.entry)),
+                // Cancelled meanwhile; the canceller counts it.
+                Claim::Lost => each.entry.let_go(),
             }
         }
         self.task_removed();
         unrun
+    }
+
+    fn drain_claimed(&self, entry: Entry) -> Option<Unrun> {
+        let is_scoped = entry.header().is_scoped();
+        let how = if is_scoped {
+            Removal::Cancelled
+        } else {
+            Removal::Returned
+        };
+        let share = self.remove(entry.pointer(), entry.header().class, how);
+        debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
+        if !is_scoped {
+            return Some(self.taken_out(Unrun::entry(entry)));
+        }
+        let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.tell_removed(task, Outcome::Cancelled);
+        let told = self.is_told_of_ends().then_some(told);
+        Slot::holding(entry.header().class, entry).end_unrun(End::Cancelled, told);
+        None
     }
 
     pub(super) fn taken_out(&self, task: Unrun) -> Unrun {
@@ -177,7 +198,7 @@ impl Engine {
     }
 
     /// Wakes those who wait for a moment in the pool's life.
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         self.life.moments.0.fetch_add(1, AcqRel);
         self.life.moments.wake_all();
     }

@@ -12,6 +12,8 @@ pub(crate) mod crew;
 pub(crate) mod engine;
 pub(crate) mod fork;
 mod keeper;
+pub(crate) mod keys;
+mod lanes;
 mod leader;
 mod life;
 pub(crate) mod line;
@@ -26,6 +28,8 @@ mod state;
 #[cfg(all(test, loom))]
 mod timer_models;
 pub(crate) mod timers;
+mod view_stats;
+pub(crate) mod views;
 pub(crate) mod waits;
 mod watch;
 

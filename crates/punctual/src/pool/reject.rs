@@ -214,6 +214,10 @@ impl Engine {
         refused: Refused<P>,
         patience: Patience,
     ) -> Result<bool, Refused<P>> {
+        if class.is_viewed() && !class.is_timed() {
+            let answered = self.answer_of_view(class, refused, patience);
+            return answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1));
+        }
         let answered = match (&refused.reason, patience) {
             (Reason::Full { .. }, Patience::Policy) => self.answer_by_policy(class, refused),
             (Reason::Full { .. }, Patience::Within(limit)) => self.admit_within(class, refused, Some(limit)),
@@ -224,6 +228,34 @@ impl Engine {
             _ => Err(refused),
         };
         answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1))
+    }
+
+    /// The same for a task of a view: nobody but a worker runs it, and a lane that is full or closed says so under every
+    /// policy. What must not be refused (`all`, `any`, a scope) does not mind the lane's own bound.
+    fn answer_of_view<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        refused: Refused<P>,
+        patience: Patience,
+    ) -> Result<bool, Refused<P>> {
+        if !matches!(refused.reason, Reason::Full { .. }) {
+            return Err(refused);
+        }
+        let slot = Slot::holding(class, refused.payload);
+        let is_barred = slot
+            .peek_entry()
+            .is_some_and(|entry| self.is_barred(entry.header()));
+        let refused = Refused {
+            // SAFETY: put in above, as this type.
+            payload: unsafe { slot.into_payload() },
+            reason: refused.reason,
+        };
+        match patience {
+            Patience::OrHere(limit) => self.admit_within(class, refused, limit),
+            _ if is_barred => Err(refused),
+            Patience::Within(limit) => self.admit_within(class, refused, Some(limit)),
+            Patience::Policy => self.answer_by_policy(class, refused),
+        }
     }
 
     fn answer_by_policy<P: Payload>(
@@ -268,8 +300,8 @@ impl Engine {
     ) -> Result<bool, Refused<P>> {
         match answer {
             Answer::Abort => Err(refused),
-            // It would run before its time.
-            Answer::CallerRuns if class.is_timed() => Err(refused),
+            // It would run before its time, or past its view's limit.
+            Answer::CallerRuns if class.is_apart() => Err(refused),
             Answer::CallerRuns => Ok(self.run_for_caller(class, refused)),
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);
@@ -309,7 +341,7 @@ impl Engine {
             if capacity == 0 || tries == MAX_TRIES {
                 return Err(refused);
             }
-            if let Some(slot) = self.room.evict_for_its_place(None) {
+            if let Some(slot) = self.evict_for_its_place(None) {
                 self.tell_evicted(slot);
                 return self.publish(class, refused.payload, true, Permit::of_plan());
             }
@@ -333,7 +365,7 @@ impl Engine {
         let Reason::Full { capacity: 1.., .. } = refused.reason else {
             return Err(refused);
         };
-        match self.room.evict_for_its_place(Some(level)) {
+        match self.evict_for_its_place(Some(level)) {
             Some(slot) => {
                 self.tell_evicted(slot);
                 self.publish(class, refused.payload, true, Permit::of_plan())
@@ -347,6 +379,7 @@ impl Engine {
     fn tell_evicted(&self, slot: Slot) {
         if let Some(entry) = slot.peek_entry() {
             self.no_longer_expires(entry.header());
+            self.gone_from_view(entry.header());
         }
         let told: &dyn Fn(&TaskInfo<'_>) = &|task| self.hooks.after(task, Outcome::Evicted);
         slot.end_unrun(End::Evicted, self.is_told_of_ends().then_some(told));

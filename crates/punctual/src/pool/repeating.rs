@@ -18,8 +18,9 @@ use super::engine::Engine;
 use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::unmodelled::Relaxed;
 use crate::sync::{Arc, Lock, WaitWord, Weak};
-use crate::task::block::Options;
+use crate::task::block::{Options, Origin};
 use crate::task::decorate::Contexts;
+use crate::task::view::View;
 use crate::task::{Class, Token, contain, here, panic_text};
 use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Tick, Verdict};
 use progress::{Phase, Plan, Progress, Waiting};
@@ -38,11 +39,31 @@ pub(crate) struct Repeating {
     /// How many runs may be in progress at once.
     at_once: usize,
     /// What its runs are.
-    class: Class,
+    place: Place,
     body: Lock<Body>,
     progress: Lock<Progress>,
     /// See [`Repeating::OVER`].
     word: WaitWord,
+}
+
+/// Where the runs of a schedule belong.
+pub(crate) struct Place {
+    pub(crate) class: Class,
+    pub(crate) view: Option<Arc<View>>,
+}
+
+impl Place {
+    /// For one run, which must be made of it.
+    fn origin(&self, engine: &Engine) -> Origin {
+        let origin = engine.origin(self.class.repeated());
+        match &self.view {
+            None => origin,
+            Some(view) => Origin {
+                home: view.lend(),
+                ..origin
+            },
+        }
+    }
 }
 
 /// The text of a failure, if it was one.
@@ -100,7 +121,7 @@ impl Repeating {
         engine: &Arc<Engine>,
         schedule: Schedule,
         at_once: usize,
-        class: Class,
+        place: Place,
         body: Body,
     ) -> ScheduleHandle {
         let cursor = Cursor::new(&schedule, &now(engine));
@@ -109,7 +130,7 @@ impl Repeating {
             fork: engine.generation,
             number: engine.next_schedule(),
             at_once,
-            class,
+            place,
             body: Lock::new(body),
             progress: Lock::new(Progress::new(schedule, cursor)),
             word: WaitWord::new(0),
@@ -191,7 +212,7 @@ impl Repeating {
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
         };
-        match engine.keep_run(due, self.class, options, move || firing.run()) {
+        match engine.keep_run(due, self.place.origin(&engine), options, move || firing.run()) {
             Ok(handle) => {
                 progress.is_asked_for = false;
                 progress.waiting = Some(Waiting { number, handle });

@@ -28,7 +28,7 @@ use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock};
 use crate::task::Class;
-use crate::task::block::{self, Appointment, Delay, Entry, Header, Options};
+use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
 use crate::task::home::Removal;
 use crate::task::record::Slot;
 use crate::time::{self, Axis, Clock, Store, Tick};
@@ -136,8 +136,8 @@ impl Timers {
 
     /// Neither delayed tasks nor due ones, as far as can be seen without a lock.
     pub(crate) fn looks_over(&self) -> bool {
-        // In this order: what is no longer pending is in the due room already.
-        self.pending() == 0 && self.due.looks_empty()
+        // In this order: what is no longer pending is in the due room already, or waits for a slot; and that before it has one.
+        self.pending() == 0 && self.due.waiting_aside() == 0 && self.due.looks_empty()
     }
 
     /// As [`Timers::looks_over`], for the last look before a sleep in a closed pool. Under the lock: whoever takes the last
@@ -147,7 +147,7 @@ impl Timers {
             let _book = self.book.lock();
             self.pending()
         };
-        pending == 0 && self.due.looks_empty()
+        pending == 0 && self.due.waiting_aside() == 0 && self.due.looks_empty()
     }
 
     /// Neither delayed tasks nor due ones that wait, once both can only become fewer.
@@ -284,7 +284,7 @@ impl Engine {
     pub(super) fn keep_until(&self, axis: Axis, when: Tick, entry: Entry) -> Result<(), Entry> {
         let (pointer, class) = (entry.pointer(), entry.header().class);
         let mut book = self.timers.book.lock();
-        if !book.closing.is_open_for(class) {
+        if !book.closing.is_open_for(class) || !self.is_kept_by_its_view(&entry) {
             return Err(entry);
         }
         book.insert(axis, entry);
@@ -318,7 +318,7 @@ impl Engine {
     pub(super) fn keep_run<F>(
         &self,
         due: time::Due,
-        class: Class,
+        origin: Origin,
         options: Options,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
@@ -326,8 +326,8 @@ impl Engine {
         F: FnOnce() + Send + 'static,
     {
         match due.axis {
-            Axis::Ticks => self.keep_run_by(due, Delay::until(due.at), class, options, closure),
-            Axis::Wall => self.keep_run_by(due, Appointment::at(due.at), class, options, closure),
+            Axis::Ticks => self.keep_run_by(due, Delay::until(due.at), origin, options, closure),
+            Axis::Wall => self.keep_run_by(due, Appointment::at(due.at), origin, options, closure),
         }
     }
 
@@ -335,14 +335,14 @@ impl Engine {
         &self,
         due: time::Due,
         timer: K,
-        class: Class,
+        origin: Origin,
         options: Options,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
     where
         F: FnOnce() + Send + 'static,
     {
-        let entry = Entry::delayed(self.origin(class.repeated()), Some(options), timer, closure);
+        let entry = Entry::delayed(origin, Some(options), timer, closure);
         let pointer = entry.pointer();
         match self.keep_until(due.axis, due.at, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce()`, and this is that handle.
@@ -367,14 +367,21 @@ impl Engine {
     /// A claimed task will not be run; the caller holds a share. What comes back is the share that a store held.
     pub(super) fn remove_task(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
         // SAFETY: the caller holds a share.
-        self.no_longer_expires(unsafe { task.as_ref() });
-        if class.is_timed() {
+        let header = unsafe { task.as_ref() };
+        self.no_longer_expires(header);
+        let share = if class.is_timed() {
             self.uncover(usize::from(class.is_delayed()));
-            return self.remove_timed(task, how);
+            self.remove_timed(task, how)
+        } else {
+            let level = self.room.level_of_task(header);
+            self.remove_queued(how, level, header.state.load().is_parked());
+            None
+        };
+        // One that is still delayed has not come to its view.
+        if class.is_viewed() && share.is_none() {
+            self.leaves_view_unrun(header, how);
         }
-        // SAFETY: the caller holds a share.
-        self.remove_queued(how, self.room.level_of_task(unsafe { task.as_ref() }));
-        None
+        share
     }
 
     /// A claimed task of a timed class will not be run: it leaves the store, or is counted out of the due room. The
@@ -386,7 +393,9 @@ impl Engine {
         if !header.state.load().is_delayed() {
             drop(book);
             let level = self.timers.due.level_of_task(header);
-            if self.timers.due.remove(how, level) {
+            if header.state.load().is_parked() {
+                self.timers.due.remove_aside(how, level);
+            } else if self.timers.due.remove(how, level) {
                 self.timers.due.sweep();
             }
             return None;

@@ -1,11 +1,13 @@
 //! Who waits for whom, among the workers of a pool.
 //!
 //! In: a note for each worker whose task waits, without a limit, for tasks of its own pool. Out: whether a wait could ever
-//! end. Two troubles are seen: waits that only each other could end (a circle, through joins, groups and braces), and a
-//! pool all of whose workers wait. Not seen: circles through another pool, a lock or a channel.
+//! end. Two troubles are seen: waits that only each other could end (a circle, through joins, groups, braces and the gates
+//! of views), and a pool all of whose workers wait. Not seen: circles through another pool, a lock or a channel.
 
 use crate::sync::{Arc, Lock};
 use crate::task::Token;
+use crate::task::block::Header;
+use crate::task::view::{ANY_NUMBER, View};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -16,6 +18,8 @@ pub(crate) struct WaitNote {
     pub(crate) number: usize,
     /// The tasks, by address, that the waiting thread is in the middle of.
     pub(crate) running: Vec<usize>,
+    /// The gates, by their views' addresses, in which these have a slot.
+    pub(crate) slots: Vec<usize>,
     pub(crate) awaits: Awaits,
     /// Whether the wait goes on: nothing has happened yet that ends it. Called under the producers' lock, under which
     /// the note is taken out before what this looks at may go.
@@ -28,19 +32,61 @@ pub(crate) struct WaitNote {
 #[derive(Debug)]
 pub(crate) enum Awaits {
     /// Any one of these.
-    OneOf(Vec<usize>),
-    /// All of these, of which some may end meanwhile.
-    All(Arc<Lock<HashSet<usize>>>),
+    OneOf(Vec<Awaited>),
+    /// All of these, by address, of which some may end meanwhile; and the gates they go through.
+    All(Arc<Lock<HashSet<usize>>>, Vec<Passage>),
     /// Tasks that are not known here.
     Unknown,
 }
 
+/// A task that somebody waits for.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    task: usize,
+    gates: Vec<Passage>,
+}
+
+/// A gate that a task has to pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passage {
+    gate: usize,
+    limit: u32,
+}
+
+impl Awaited {
+    pub(crate) fn task(task: &Header) -> Self {
+        Awaited {
+            task: std::ptr::from_ref(task).addr(),
+            gates: task.view().map_or_else(Vec::new, |view| Passage::all(&view)),
+        }
+    }
+}
+
+impl Passage {
+    pub(crate) fn all(view: &Arc<View>) -> Vec<Self> {
+        view.chain()
+            .filter(|view| view.limit() != ANY_NUMBER)
+            .map(|view| Passage {
+                gate: view.identity(),
+                limit: view.limit(),
+            })
+            .collect()
+    }
+}
+
 impl Awaits {
-    /// Whether none of it can come as long as the tasks for which `never_ends` holds do not end.
-    fn is_hopeless(&self, never_ends: impl Fn(&usize) -> bool) -> bool {
+    /// Whether none of it can come as long as the tasks for which `never_ends` holds do not end, nor give back the slots
+    /// of gates for which `is_shut` holds.
+    fn is_hopeless(&self, never_ends: impl Fn(usize) -> bool, is_shut: impl Fn(&Passage) -> bool) -> bool {
         match self {
-            Awaits::OneOf(tasks) => !tasks.is_empty() && tasks.iter().all(never_ends),
-            Awaits::All(tasks) => tasks.lock().iter().any(never_ends),
+            Awaits::OneOf(tasks) => {
+                let is_hopeless = |each: &Awaited| never_ends(each.task) || each.gates.iter().any(&is_shut);
+                !tasks.is_empty() && tasks.iter().all(is_hopeless)
+            }
+            Awaits::All(tasks, gates) => {
+                let tasks = tasks.lock();
+                tasks.iter().any(|task| never_ends(*task)) || (!tasks.is_empty() && gates.iter().any(is_shut))
+            }
             Awaits::Unknown => false,
         }
     }
@@ -99,13 +145,18 @@ impl Waits {
     /// Waits that can only be ended by each other, with the newest among them.
     ///
     /// Begins with all waits that go on as suspects, and acquits, until nothing changes, those that wait for something
-    /// which does not depend on a suspect.
+    /// which does not depend on a suspect. If suspects have all slots of a gate, nobody else is past it.
     pub(super) fn only_for_each_other(&self) -> Option<Trouble> {
         let mut suspects: Vec<&WaitNote> = self.0.iter().filter(|each| each.goes_on()).collect();
         loop {
             let before = suspects.len();
-            let never_ends = |task: &usize| suspects.iter().any(|other| other.running.contains(task));
-            let guilty = suspects.iter().filter(|each| each.awaits.is_hopeless(never_ends));
+            let never_ends = |task: usize| suspects.iter().any(|other| other.running.contains(&task));
+            let is_shut = |passage: &Passage| {
+                let slots = suspects.iter().flat_map(|other| &other.slots);
+                slots.filter(|gate| **gate == passage.gate).count() >= passage.limit as usize
+            };
+            let is_guilty = |each: &&&WaitNote| each.awaits.is_hopeless(never_ends, is_shut);
+            let guilty = suspects.iter().filter(is_guilty);
             let guilty: Vec<&WaitNote> = guilty.copied().collect();
             if guilty.len() == before {
                 break;
@@ -135,14 +186,23 @@ pub(super) mod tests {
         WaitNote {
             number: running,
             running: vec![running],
+            slots: Vec::new(),
             awaits,
             goes_on: GoesOn(Box::new(|| true)),
             alarm: Some(Token::new()),
         }
     }
 
+    fn one_of(tasks: &[usize], gates: &[Passage]) -> Awaits {
+        let awaited = tasks.iter().map(|task| Awaited {
+            task: *task,
+            gates: gates.to_vec(),
+        });
+        Awaits::OneOf(awaited.collect())
+    }
+
     fn join(running: usize, target: usize) -> WaitNote {
-        forever(running, Awaits::OneOf(vec![target]))
+        forever(running, one_of(&[target], &[]))
     }
 
     fn is_hopeless(waits: &mut Waits, note: WaitNote) -> bool {
@@ -165,9 +225,32 @@ pub(super) mod tests {
     #[test]
     fn a_circle_leads_through_one_of_several_only_if_all_of_them_do() {
         let mut waits = Waits::default();
-        assert!(!is_hopeless(&mut waits, forever(1, Awaits::OneOf(vec![2, 3]))));
+        assert!(!is_hopeless(&mut waits, forever(1, one_of(&[2, 3], &[]))));
         assert!(!is_hopeless(&mut waits, join(2, 1)), "3 may end");
         assert!(is_hopeless(&mut waits, join(3, 1)), "neither will");
+    }
+
+    #[test]
+    fn a_circle_leads_through_a_gate_whose_slots_all_wait() {
+        let gate = Passage { gate: 77, limit: 2 };
+        let mut waits = Waits::default();
+        let inside = |running: usize, target: usize| WaitNote {
+            slots: vec![gate.gate],
+            ..forever(running, one_of(&[target], &[gate]))
+        };
+        assert!(
+            !is_hopeless(&mut waits, inside(1, 8)),
+            "the other slot may come back"
+        );
+        assert!(
+            is_hopeless(&mut waits, inside(2, 9)),
+            "both wait for what is outside"
+        );
+        waits.take_back();
+        assert!(
+            !is_hopeless(&mut waits, join(2, 9)),
+            "the second has no slot there"
+        );
     }
 
     #[test]
@@ -186,7 +269,7 @@ pub(super) mod tests {
         let child = join(2, 1);
         let alarm = child.alarm.clone().unwrap();
         waits.add(child);
-        let mut brace = forever(1, Awaits::All(Arc::new(Lock::new(HashSet::from([2, 9])))));
+        let mut brace = forever(1, Awaits::All(Arc::new(Lock::new(HashSet::from([2, 9]))), vec![]));
         brace.alarm = None;
         waits.add(brace);
         let trouble = waits

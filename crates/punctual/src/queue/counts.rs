@@ -3,8 +3,9 @@
 //! `pushed`: records ever written. `popped`: records that left the log; `taken`: those among them that a worker took (the
 //! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`, `expired`: tasks that ended
 //! without being taken; `joined`: tasks that a joiner ran in place; `moved`: tasks that got another record; together
-//! *removed*. A permit is held from the push until the task is taken or removed, so
-//! `waiting = pushed - taken - removed`, and each permit comes back exactly once. (A moved task's new record brings a
+//! *removed*. `aside`: tasks that were accepted and have no record, because they stand in a view's line, or left it
+//! unrun; so `accepted = pushed + aside`. A permit is held from the acceptance until the task is taken or removed, so
+//! `waiting = accepted - taken - removed`, and each permit comes back exactly once. (A moved task's new record brings a
 //! permit along, the old one's comes back.) The producers look at these only when the records they may write without a
 //! look are used up (`open_until`): in the common case they read nothing that consumers write.
 //!
@@ -47,6 +48,8 @@ pub(super) struct Removed {
     all: Leavers,
     /// None where the room has no levels.
     levels: Box<[Leavers]>,
+    /// Those among all that had no record.
+    pub(super) from_aside: AtomicU64,
 }
 
 /// Each count only grows, once per task.
@@ -109,6 +112,7 @@ impl Removed {
         Removed {
             all: Leavers::new(),
             levels: (0..levels).map(|_| Leavers::new()).collect(),
+            from_aside: AtomicU64::new(0),
         }
     }
 
@@ -149,7 +153,7 @@ impl Removed {
 /// Counts of a room or one of its levels, read at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LevelTally {
-    /// Records written, also for tasks that were moved.
+    /// Records written, also for tasks that were moved; and tasks that have none.
     pushed: u64,
     pub(crate) taken: u64,
     /// Tasks that were cancelled before they were taken.
@@ -210,8 +214,8 @@ impl std::ops::Deref for Tally {
 }
 
 impl Tally {
-    /// What was pushed: of the room, and of each level if there are any.
-    pub(super) fn set_pushed(&mut self, pushed: u64, of_levels: Option<&PerLevel>) {
+    /// What was pushed or put aside: of the room, and of each level if there are any.
+    pub(super) fn set_pushed(&mut self, pushed: u64, of_levels: Option<PerLevel>) {
         self.all.pushed = pushed;
         if let Some(of_levels) = of_levels {
             self.all.pushed = 0;

@@ -60,6 +60,8 @@ pub(super) struct Tails {
     latest: Tick,
     /// Tasks accepted into each level, moved ones included.
     pub(super) pushed: PerLevel,
+    /// Tasks of each level that have no record.
+    aside: PerLevel,
 }
 
 /// Where consumers read.
@@ -97,7 +99,27 @@ impl Tails {
             ages: matches!(discipline.rule, Rule::Aging(_)),
             latest: 0,
             pushed: PerLevel::default(),
+            aside: PerLevel::default(),
         }
+    }
+
+    pub(super) fn put_aside(&mut self, class: Class) {
+        let level = self.level_of(class);
+        self.aside.0[level] += 1;
+    }
+
+    pub(super) fn no_longer_aside(&mut self, class: Class) {
+        let level = self.level_of(class);
+        self.aside.0[level] -= 1;
+    }
+
+    /// Tasks of each level that were let in, moved ones twice.
+    pub(super) fn accepted(&self) -> PerLevel {
+        let mut accepted = self.pushed;
+        for (level, aside) in accepted.0.iter_mut().zip(self.aside.0) {
+            *level += aside;
+        }
+        accepted
     }
 
     /// The level of a class.

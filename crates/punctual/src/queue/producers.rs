@@ -8,7 +8,7 @@ use super::chain::Tail;
 use super::lines::Tails;
 use super::room::Room;
 use super::segment::Owned;
-use crate::sync::atomic::Ordering::Release;
+use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::task::Class;
 use crate::task::block::Entry;
 use crate::task::record::Payload;
@@ -32,6 +32,8 @@ pub(crate) struct Producers<G> {
     /// Instead of the tail, where the room has levels.
     pub(super) levels: Option<Box<Tails>>,
     pub(super) pushed: u64,
+    /// Tasks that were accepted and have no record: see [`counts`](super::counts).
+    pub(super) aside: u64,
     pub(super) capacity: Capacity,
     /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
     /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
@@ -58,6 +60,7 @@ impl<G: Gate> Producers<G> {
             tail: Tail::new(Owned::new()),
             levels: levels.map(Box::new),
             pushed: 0,
+            aside: 0,
             capacity,
             open_until: 0,
             reserved: 0,
@@ -119,13 +122,18 @@ impl<G: Gate> Producers<G> {
 
     /// Tasks that wait here, or are about to.
     pub(crate) fn held(&self, room: &Room<G>) -> u64 {
-        self.pushed - room.permits_back() + self.reserved
+        self.accepted() - room.permits_back() + self.reserved
     }
 
     /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
     /// without those that left untaken or that somebody ran in place.
     pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        self.pushed + self.reserved - room.removed.sum()
+        self.accepted() + self.reserved - room.removed.sum()
+    }
+
+    /// Tasks that were ever let in.
+    pub(super) fn accepted(&self) -> u64 {
+        self.pushed + self.aside
     }
 
     /// Whether a submission is between its reservation and its publication.
@@ -169,6 +177,45 @@ impl<G: Gate> Producers<G> {
         // takes, so Release is more than it needs (weakened, no model fails).
         room.pushed.store(self.pushed, Release);
         Ok(())
+    }
+
+    /// Writes a record for which there must be a place, at the price of an allocation under the lock.
+    pub(crate) fn push_surely(&mut self, room: &Room<G>, entry: Entry, stamp: bool, clock: &Clock) {
+        let class = entry.header().class;
+        let mut next = Some(entry);
+        while let Some(entry) = next.take() {
+            if let Err(back) = self.push(room, class, entry, stamp, clock) {
+                next = Some(back);
+                let extra = self.bring(room.segment());
+                debug_assert!(extra.is_none(), "a tail with a segment at hand was full");
+            }
+        }
+    }
+
+    /// A task was accepted, and waits where there are no records.
+    pub(crate) fn put_aside(&mut self, room: &Room<G>, class: Class) {
+        self.aside += 1;
+        if let Some(levels) = &mut self.levels {
+            levels.put_aside(class);
+        }
+        // It took a place that the next ones counted on.
+        self.open_until = self.open_until.saturating_sub(1);
+        room.aside.store(self.aside, Release);
+    }
+
+    /// A task that waited elsewhere has its record now.
+    pub(crate) fn no_longer_aside(&mut self, room: &Room<G>, class: Class) {
+        self.aside -= 1;
+        if let Some(levels) = &mut self.levels {
+            levels.no_longer_aside(class);
+        }
+        // After the record was counted: see `Room::accepted`.
+        room.aside.store(self.aside, Release);
+    }
+
+    /// Whether somebody waits where there are no records.
+    pub(crate) fn has_some_aside(&self, room: &Room<G>) -> bool {
+        self.aside > room.removed.from_aside.load(Acquire)
     }
 
     /// Holds a permit for a submission that must leave the lock before it can publish.

@@ -18,7 +18,7 @@ use super::lines::{Fresh, Heads, Tails};
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
 use super::{Capacity, Discipline};
-use crate::sync::atomic::Ordering::{Acquire, Relaxed};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
 use crate::task::home::Removal;
@@ -38,6 +38,8 @@ pub(crate) struct Room<G> {
     producers: Padded<Lock<Producers<G>>>,
     /// Mirror of [`Producers::pushed`], for those who look without the lock.
     pub(super) pushed: Padded<AtomicU64>,
+    /// Mirror of [`Producers::aside`].
+    pub(super) aside: AtomicU64,
     consumers: Padded<Lock<Consumers>>,
     popped: Padded<Popped>,
     pub(super) fresh: Padded<Fresh>,
@@ -99,6 +101,7 @@ impl<G: Gate> Room<G> {
                 gate,
             ))),
             pushed: Padded(AtomicU64::new(0)),
+            aside: AtomicU64::new(0),
             consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
@@ -127,10 +130,15 @@ impl<G: Gate> Room<G> {
     /// Brings a segment to the producers, from the spares or fresh.
     #[cold]
     pub(crate) fn bring(&self) {
-        let spare = self.spares.lock().pop();
-        let segment = spare.unwrap_or_else(Owned::new);
+        let segment = self.segment();
         let extra = self.producers().bring(segment);
         self.spare(extra);
+    }
+
+    /// An empty segment, from the spares or fresh.
+    pub(super) fn segment(&self) -> Owned {
+        let spare = self.spares.lock().pop();
+        spare.unwrap_or_else(Owned::new)
     }
 
     fn spare(&self, segment: Option<Owned>) {
@@ -404,6 +412,26 @@ impl<G: Gate> Room<G> {
         at(&mut producers, is_empty)
     }
 
+    /// A task left without being taken by a worker, and without ever having had a record.
+    pub(crate) fn remove_aside(&self, how: Removal, level: usize) {
+        // In this order: whoever sees it counted out as waiting aside sees its permit back.
+        self.removed.count(how, level);
+        self.removed.from_aside.fetch_add(1, AcqRel);
+    }
+
+    /// Tasks that wait where there are no records, as far as can be seen without a lock.
+    pub(crate) fn waiting_aside(&self) -> u64 {
+        let aside = self.aside.load(Acquire);
+        aside.saturating_sub(self.removed.from_aside.load(Acquire))
+    }
+
+    /// Tasks ever accepted, as far as can be seen without a lock; never too few, because what gets its record is counted
+    /// there first.
+    fn accepted(&self) -> u64 {
+        let aside = self.aside.load(Acquire);
+        aside + self.pushed.load(Acquire)
+    }
+
     /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
     #[must_use]
     pub(crate) fn remove(&self, how: Removal, level: usize) -> bool {
@@ -419,11 +447,12 @@ impl<G: Gate> Room<G> {
             .records
             .load(Acquire)
             .saturating_sub(self.popped.taken.load(Acquire));
-        let dead = self.removed.sum().saturating_sub(untaken);
+        let without_record = self.removed.from_aside.load(Acquire);
+        let dead = self.removed.sum().saturating_sub(untaken + without_record);
         if dead <= DEAD_SLACK {
             return false;
         }
-        let waiting = self.pushed.load(Acquire).saturating_sub(self.permits_back());
+        let waiting = self.accepted().saturating_sub(self.permits_back());
         dead > waiting + DEAD_SLACK
     }
 
@@ -453,6 +482,11 @@ impl<G: Gate> Room<G> {
 
     /// Takes everything out, in order. The tasks are not claimed yet and still hold their permits.
     pub(crate) fn drain(&self) -> Drained {
+        self.drain_with(|| ()).0
+    }
+
+    /// As [`Room::drain`]; in the same section `also` takes out what waits elsewhere.
+    pub(crate) fn drain_with<R>(&self, also: impl FnOnce() -> R) -> (Drained, R) {
         let empty: Vec<Owned> = (0..2 * self.depth.max(1)).map(|_| Owned::new()).collect();
         let mut consumers = self.consumers.lock();
         let front = self.drain_front(&mut consumers);
@@ -471,15 +505,17 @@ impl<G: Gate> Room<G> {
             back.refill(&mut producers.tail);
             vec![front, back]
         };
+        let also = also();
         drop(producers);
         consumers.popped += front.len() as u64 + chains.iter().map(Head::left).sum::<u64>();
         self.popped.publish(consumers.popped, consumers.taken);
         drop(consumers);
-        Drained {
+        let drained = Drained {
             front: front.into_iter(),
             chains,
             before,
-        }
+        };
+        (drained, also)
     }
 
     /// The counts at one moment, and what the gate says. While `settled` runs no task can be taken from the log, so what
@@ -496,7 +532,7 @@ impl<G: Gate> Room<G> {
         }
         let producers = self.producers.lock();
         let of_levels = producers.levels.as_deref();
-        tally.set_pushed(producers.pushed, of_levels.map(|levels| &levels.pushed));
+        tally.set_pushed(producers.accepted(), of_levels.map(Tails::accepted));
         tally.capacity = producers.capacity;
         tally.paused = producers.paused;
         let at = at(&producers.gate);
@@ -505,8 +541,8 @@ impl<G: Gate> Room<G> {
 
     /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
     pub(crate) fn glance(&self) -> (u64, u64) {
-        let pushed = self.pushed.load(Acquire);
-        (pushed, pushed.saturating_sub(self.permits_back()))
+        let accepted = self.accepted();
+        (accepted, accepted.saturating_sub(self.permits_back()))
     }
 
     /// Where the fields lie that different sides write.

@@ -17,7 +17,8 @@
 //!    resolved first, it stays the runner's, who drops it.
 //! 4. `waker`: written by the handle while `WAKER` is clear; while it is set, read by the handle and the resolver;
 //!    dropped by whoever frees.
-//! 5. `link`: the home, or a tagged side record; changes once, from the former to the latter.
+//! 5. `link`: the home, or a tagged side record; changes once, from the former to the latter. The home of a view's task
+//!    is a share of the view, given back by whoever frees.
 
 #![allow(unsafe_code)]
 
@@ -26,9 +27,11 @@ mod header;
 
 use super::decorate::Contexts;
 use super::home::HomeRef;
+use super::record::Arrival;
 use super::recycle;
 use super::side::Side;
 use super::state::{End, Snapshot, State};
+use super::view::View;
 use super::watch::Limits;
 use super::{Class, Priority, Token, contain, discard};
 use crate::sync::Cell;
@@ -164,6 +167,8 @@ pub(crate) struct Options {
     /// How long it may wait in the queue.
     pub(crate) expires_in: Option<Duration>,
     pub(crate) limits: Limits,
+    /// Of a view's task whose wait is measured: when it came, and for how many it speaks.
+    pub(crate) arrival: Option<Arrival>,
 }
 
 impl Options {
@@ -174,6 +179,7 @@ impl Options {
             && self.clock.is_none()
             && self.contexts.is_none()
             && self.expires_in.is_none()
+            && self.arrival.is_none()
             && self.limits == Limits::default();
         if is_plain {
             return home.cast_mut();
@@ -331,6 +337,10 @@ pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
         contain(|| drop(waker));
     }
     let layout = header.table.layout;
+    if header.class.is_viewed() {
+        // SAFETY: rule 5: the block's share, and its end.
+        unsafe { View::give_back(header.home()) };
+    }
     if let Some(side) = untag(header.link.load(Acquire)) {
         // SAFETY: rule 5: the block owned it. Dropping a token may drop wakers, which are user code.
         let side = unsafe { Box::from_raw(side.as_ptr()) };

@@ -12,10 +12,11 @@ use super::home::HomeRef;
 use super::record::Table;
 use super::side::next_id;
 use super::token::{Cancelled, Token};
+use super::view::{ANY_NUMBER, View};
 use super::watch::Visible;
 use super::{Class, Priority, TaskInfo};
 use crate::observe::counters::Counters;
-use crate::sync::local;
+use crate::sync::{Arc, local};
 use crate::time::{Clock, Place, Wait, Waked, deadline_after};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -303,6 +304,41 @@ impl Here<'_> {
     pub(crate) fn blocks(&self) -> Vec<usize> {
         let blocks = self.frames().filter_map(|frame| frame.block());
         blocks.map(|block| std::ptr::from_ref(block).addr()).collect()
+    }
+
+    /// The views, innermost first for each task, in whose gates the tasks this thread is in the middle of have a slot.
+    fn views(&self) -> impl Iterator<Item = Arc<View>> {
+        let blocks = self.frames().filter_map(|frame| frame.block());
+        // One that was claimed without its slots is a part of another.
+        let with_slots = blocks.filter(|block| !block.state.load().is_parked());
+        let views = with_slots.filter_map(|block| block.view().map(|view| Arc::clone(&view)));
+        views.flat_map(|view| view.chain().cloned().collect::<Vec<_>>())
+    }
+
+    /// The gates, by address, in which this thread's tasks have a slot.
+    pub(crate) fn slots(&self) -> Vec<usize> {
+        let limited = self.views().filter(|view| view.limit() != ANY_NUMBER);
+        limited.map(|view| view.identity()).collect()
+    }
+
+    /// Whether this thread's tasks have a slot in each gate of this view.
+    pub(crate) fn has_slots_of(&self, view: &Arc<View>) -> bool {
+        let mine: Vec<usize> = self.views().map(|view| view.identity()).collect();
+        view.chain().all(|view| mine.contains(&view.identity()))
+    }
+
+    /// Whether a task that this thread is in the middle of is one of this view's.
+    pub(crate) fn is_in_view(&self, view: &Arc<View>) -> bool {
+        let mut blocks = self.frames().filter_map(|frame| frame.block());
+        blocks.any(|block| block.view().is_some_and(|mine| mine.is_inside_of(view)))
+    }
+
+    /// The view of the task that calls.
+    pub(crate) fn view(&self) -> Option<Arc<View>> {
+        match self {
+            Here::Outside => None,
+            Here::Inside(frame) => frame.block()?.view().map(|view| Arc::clone(&view)),
+        }
     }
 
     /// How many tasks that this home counts as active the thread is in the middle of.

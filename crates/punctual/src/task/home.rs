@@ -4,11 +4,12 @@
 //! The engine implements [`Home`]; a block points to the engine's [`HomeRef`]. Handles do not keep the engine alive:
 //! a block's pointer is valid while the task is *unsettled* (waiting, running, or claimed by a canceller that has not
 //! reported yet), because an engine keeps itself alive until it has terminated, and it terminates only when every
-//! accepted task is settled. Whoever wins a claim may therefore follow the pointer once, and gets an owning reference to go on with.
+//! accepted task is settled. (A view's block points to the view's, which lives as long as the block.) Whoever wins a claim may therefore follow the pointer once, and gets an owning reference to go on with.
 
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Header, Reference};
+use super::view::View;
 use super::{Class, Outcome, Priority, TaskInfo};
 use crate::sync::{Arc, Weak};
 use crate::time::Tick;
@@ -60,9 +61,14 @@ pub(crate) trait Home: Any + Send + Sync {
     fn look_at(&self, when: Tick);
     /// Whether running tasks have been told to stop.
     fn is_stopping(&self) -> bool;
+    /// All that concerns the run of a view's task is done: its slots, if it had them, go on.
+    fn leave_view(&self, view: &Arc<View>, had_slots: bool);
+    /// A keyed view is gone.
+    fn forget_key(&self, key: u64, view: usize);
 }
 
 /// A thin pointer's target: lives inside the engine, and can become an owning reference to it.
+#[derive(Clone)]
 pub(crate) struct HomeRef(Weak<dyn Home>);
 
 impl std::fmt::Debug for HomeRef {
@@ -83,6 +89,11 @@ impl HomeRef {
         let home = unsafe { &*home };
         home.upgrade()
             .expect("an engine with an unsettled task was freed")
+    }
+
+    /// Whether both lead to the same engine.
+    pub(crate) fn is_same(&self, other: &HomeRef) -> bool {
+        std::ptr::addr_eq(self.0.as_ptr(), other.0.as_ptr())
     }
 
     pub(crate) fn upgrade(&self) -> Option<Arc<dyn Home>> {

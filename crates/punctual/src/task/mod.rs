@@ -43,6 +43,7 @@ pub(crate) mod run;
 pub(crate) mod side;
 pub(crate) mod state;
 mod token;
+pub(crate) mod view;
 pub(crate) mod watch;
 
 pub use crate::executor::current_executor;
@@ -59,7 +60,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a task is to the pool, from its submission on: how urgent, and whether it waits for a time first.
 ///
 /// ```text
-///  | priority 8 bits | 5 bits free | given 1 bit | kind 2 bits |
+///  | priority 8 bits | 4 bits free | of a view 1 bit | given 1 bit | kind 2 bits |
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(u16);
@@ -72,6 +73,8 @@ impl Class {
     const REPEATED: u16 = 2;
     /// The submitter named the priority: no other is inherited.
     const GIVEN: u16 = 1 << 2;
+    /// Its home is a view.
+    const VIEWED: u16 = 1 << 3;
     const PRIORITY_SHIFT: u16 = 8;
 
     /// A task without a time, and without a priority of its own.
@@ -96,6 +99,23 @@ impl Class {
     /// The same for a run of a schedule.
     pub(crate) const fn repeated(self) -> Self {
         Class(self.0 & !Class::KIND | Class::REPEATED)
+    }
+
+    /// The same for a task of a view.
+    pub(crate) const fn viewed(self) -> Self {
+        Class(self.0 | Class::VIEWED)
+    }
+
+    /// Whether its block leads to a view.
+    #[inline]
+    pub(crate) fn is_viewed(self) -> bool {
+        self.0 & Class::VIEWED != 0
+    }
+
+    /// Whether it does not go straight to the queue: it has a time, or is a view's.
+    #[inline]
+    pub(crate) fn is_apart(self) -> bool {
+        self.0 & (Class::KIND | Class::VIEWED) != 0
     }
 
     /// Whether its tasks wait for a time before they wait for a worker.

@@ -9,6 +9,7 @@
 use super::block::{Entry, Header, Origin};
 use super::home::{Home, HomeRef, Removal};
 use super::state::Claim;
+use super::view::View;
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
@@ -56,6 +57,8 @@ impl Home for Books {
     fn is_stopping(&self) -> bool {
         false
     }
+    fn leave_view(&self, _: &Arc<View>, _: bool) {}
+    fn forget_key(&self, _: u64, _: usize) {}
 }
 
 fn entry<T: Send + 'static>(
@@ -96,6 +99,7 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
             let runner = Runner {
                 frame: &frame,
                 hooks: &hooks,
+                home,
                 counters: &counters,
                 watched: hooks.watch_tasks(),
             };

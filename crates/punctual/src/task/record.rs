@@ -39,6 +39,16 @@ pub(crate) struct Table {
 pub(crate) unsafe trait Payload: Send + Sized {
     const TABLE: Table;
     const WORDS: usize = size_of::<Self>().div_ceil(size_of::<u64>());
+
+    /// The entry, if it is one.
+    fn into_entry(self) -> Result<Entry, Self> {
+        Err(self)
+    }
+
+    /// What [`Payload::into_entry`] gave.
+    fn of_entry(_: Entry) -> Self {
+        unreachable!("only an entry is made of one")
+    }
 }
 
 /// Whether a closure may lie in the queue itself.
@@ -94,6 +104,14 @@ unsafe impl Payload for Entry {
         drop: |_| unreachable!("an entry is let go of through its block"),
         type_name: || "an entry; its block knows the closure's type",
     };
+
+    fn into_entry(self) -> Result<Entry, Self> {
+        Ok(self)
+    }
+
+    fn of_entry(entry: Entry) -> Self {
+        entry
+    }
 }
 
 /// The record of a task that was moved inside its queue: the task's share, and the number of the move. The records it had

@@ -11,6 +11,7 @@
 
 use super::block::{Entry, Header};
 use super::current::Frame;
+use super::home::Home;
 use super::hooks::Hooks;
 use super::record::Slot;
 use super::state::{End, Resolved};
@@ -22,10 +23,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 /// What running needs to know.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Runner<'a> {
     pub(crate) frame: &'a Frame<'a>,
     pub(crate) hooks: &'a Arc<Hooks>,
+    /// Where the tasks' slots go back to.
+    pub(crate) home: &'a dyn Home,
     pub(crate) counters: &'a Counters,
     /// Whether the hooks want to hear of each task.
     pub(crate) watched: bool,
@@ -92,6 +95,36 @@ impl Runner<'_> {
     /// With `leave`, gives the task's share up at the end.
     #[inline]
     fn run_entry(&self, entry: Entry, leave: bool) {
+        if entry.header().class.is_viewed() {
+            return self.run_of_view(entry, leave);
+        }
+        self.run_block(entry, leave, || ());
+    }
+
+    /// A view's task, whose slots go on when all is done that concerns it.
+    #[inline(never)]
+    fn run_of_view(&self, entry: Entry, leave: bool) {
+        let header = entry.header();
+        let view = header.view().map(|view| Arc::clone(&view));
+        let view = view.expect("its class says so");
+        // One that was claimed without its slots runs inside a task that has them.
+        let has_slots = !header.state.load().is_parked();
+        let arrival = header.side().and_then(|side| side.arrival);
+        let waited = arrival.map(|arrival| self.frame.clock().tick().saturating_sub(arrival.tick));
+        for view in view.chain() {
+            view.begin();
+            if let (Some(shown), Some(arrival), Some(waited)) = (&view.shown, arrival, waited) {
+                shown.wait.record(waited, arrival.weight);
+            }
+        }
+        self.run_block(entry, leave, || {
+            view.chain().for_each(|view| view.end_of_body(has_slots));
+        });
+        self.home.leave_view(&view, has_slots);
+    }
+
+    #[inline(always)]
+    fn run_block(&self, entry: Entry, leave: bool, body_ended: impl FnOnce()) {
         self.frame.begin_block(entry.pointer());
         let end = if self.watched || entry.header().has_side() {
             self.run_with_care(&entry)
@@ -99,6 +132,7 @@ impl Runner<'_> {
             // SAFETY: the slot's task was claimed by the queue for this worker, and this is its one run.
             unsafe { entry.run() }
         };
+        body_ended();
         match end {
             End::Finished => self.block_finished(entry, leave),
             End::Panicked => self.block_panicked(entry, leave),

@@ -8,6 +8,7 @@ use super::block::{Delay, Options, Reference};
 use super::decorate::Contexts;
 use super::home::HomeRef;
 use super::hooks::Hooks;
+use super::record::Arrival;
 use super::token::Token;
 use super::watch::Limits;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
@@ -27,6 +28,8 @@ pub(crate) struct Side {
     /// How long it may wait in the queue.
     pub(crate) expires_in: Option<Duration>,
     pub(crate) limits: Limits,
+    /// Of a view's task whose wait is measured.
+    pub(crate) arrival: Option<Arrival>,
     pub(crate) id: u64,
     /// How often it was moved inside its queue: the record of that number counts. Changes under both locks of the room.
     pub(crate) turn: AtomicU64,
@@ -55,6 +58,7 @@ impl Side {
             clock: options.clock,
             expires_in: options.expires_in,
             limits: options.limits,
+            arrival: options.arrival,
             id: next_id(),
             turn: AtomicU64::new(0),
             more: Lock::new(More {

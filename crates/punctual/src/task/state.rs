@@ -46,9 +46,13 @@ const SIGNALLED: u32 = 1 << 12;
 const REMOVED: u32 = 1 << 14;
 /// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
 const ENDED: u32 = 1 << 13;
-/// How many references hold the block: ten bits. There is one, or two for a moment.
-const REFERENCES: u32 = 0x3ff << REFERENCE_SHIFT;
-const REFERENCE_SHIFT: u32 = 15;
+/// A task of a view that has not got a slot in each of its gates: it lies in one of their lines, or in the timer store.
+/// Changes by its mover only, and not once `CLAIMED` is set: whoever claims a task without this bit has its slots to give
+/// back, otherwise whoever takes it out of the line has.
+const PARKED: u32 = 1 << 15;
+/// How many references hold the block: nine bits. There is one, or two for a moment.
+const REFERENCES: u32 = 0x1ff << REFERENCE_SHIFT;
+const REFERENCE_SHIFT: u32 = 16;
 const ONE_REFERENCE: u32 = 1 << REFERENCE_SHIFT;
 /// Somebody who holds a share, but no claim, is on his way to the task's home: the outcome waits for that, and with it
 /// the home's end. Set and cleared by [`State::pin`].
@@ -116,6 +120,10 @@ impl Snapshot {
     }
     pub(crate) fn is_delayed(self) -> bool {
         self.0 & DELAYED != 0
+    }
+    /// Of a view's task: it waits for a slot, or did when it was claimed.
+    pub(crate) fn is_parked(self) -> bool {
+        self.0 & PARKED != 0
     }
     pub(crate) fn has_waker(self) -> bool {
         self.0 & WAKER != 0
@@ -186,6 +194,7 @@ impl fmt::Debug for Snapshot {
             (REMOVED, "removed"),
             (PINNED, "pinned"),
             (MOVED, "moved"),
+            (PARKED, "parked"),
         ];
         let mut list = f.debug_set();
         for (bit, name) in named {
@@ -308,6 +317,47 @@ impl State {
         Claim::Lost
     }
 
+    /// As [`State::claim`], for somebody who runs it in its view: not while it waits for a slot there.
+    pub(crate) fn claim_with_slots(&self) -> Claim {
+        let mut seen = self.word.0.load(Relaxed);
+        while seen & (CLAIMED | PARKED) == 0 {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen | CLAIMED, AcqRel, Relaxed)
+            {
+                Ok(_) => return Claim::Won,
+                Err(now) => seen = now,
+            }
+        }
+        Claim::Lost
+    }
+
+    /// For a block that is not published yet, or that leaves no line: it waits for a slot.
+    pub(crate) fn park(&self) {
+        self.word.0.fetch_or(PARKED, Relaxed);
+    }
+
+    /// It has all its slots now, unless somebody has claimed it: then they are the caller's to give back.
+    ///
+    /// One total order on this word: a claim either sees the bit, and leaves the slots alone, or comes after this (model
+    /// `a_cancel_meets_the_slot`).
+    #[must_use = "false: the slots must be given back"]
+    pub(crate) fn unpark(&self) -> bool {
+        let mut seen = self.word.0.load(Relaxed);
+        while seen & CLAIMED == 0 {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen & !PARKED, AcqRel, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
     /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step,
     /// unless a waker stands by: that is read after, so the block must outlive the step.
     ///
@@ -381,7 +431,7 @@ impl State {
     #[must_use = "false: the new record must not be written"]
     pub(crate) fn relocate(&self, level: Option<usize>) -> bool {
         let mut seen = self.word.0.load(Acquire);
-        while seen & (CLAIMED | DELAYED) == 0 {
+        while seen & (CLAIMED | DELAYED | PARKED) == 0 {
             let next = match level {
                 Some(level) => seen & !LEVEL | MOVED | PLACED | (level as u32) << LEVEL_SHIFT,
                 None => seen | MOVED,

@@ -174,6 +174,11 @@ impl<V: Timed> Store<V> {
         self.sequence = self.sequence.max(sequence);
     }
 
+    /// Everything in it, in no order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = V> {
+        self.wheel.values().chain(self.slab.live())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -63,6 +63,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         let runner = Runner {
             frame: &frame,
             hooks: &engine.hooks,
+            home: &**engine,
             counters: &post.counters,
             watched: engine.watched,
         };
@@ -474,7 +475,9 @@ impl Engine {
                 self.attention.set(Attention::DUE, true);
             }
             let may_take = (!is_empty && !producers.is_paused()) || has_due;
-            let is_over = producers.is_closed() && self.timers.is_surely_over();
+            // Somebody who removes a task is about to give its slot to one that waits in a view.
+            let is_awaited = producers.has_some_aside(&self.room);
+            let is_over = producers.is_closed() && !is_awaited && self.timers.is_surely_over();
             if may_take || is_over || producers.gate.has_surplus() {
                 return Outlook::GetUp;
             }
@@ -491,7 +494,8 @@ impl Engine {
 
     fn leave_if_over(&self, is_fresh: bool) -> Result<(), Departure> {
         self.leave_if(Departure::Closed, is_fresh, |producers, is_empty| {
-            is_empty && producers.is_closed() && self.timers.looks_over()
+            let is_over = is_empty && !producers.has_some_aside(&self.room);
+            is_over && producers.is_closed() && self.timers.looks_over()
         })
     }
 
@@ -508,8 +512,9 @@ impl Engine {
         self.leave_if(Departure::Idle, is_fresh, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
-            // Somebody stays for what is delayed.
-            let is_last = crew.workers() == 1 && !self.timers.looks_over();
+            // Somebody stays for what is delayed, or waits in a view.
+            let is_awaited = producers.has_some_aside(&self.room) || !self.timers.looks_over();
+            let is_last = crew.workers() == 1 && is_awaited;
             is_over && crew.is_timed() && is_empty && !producers.has_reservations() && !is_last
         })
     }

@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::pool::engine::{Attention, Engine};
-pub(crate) use crate::pool::waits::Awaits;
+pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
 use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
 use crate::sync::Arc;
 use crate::sync::wait::WordRef;
@@ -43,30 +43,53 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     let Some(host) = here.host() else { return false };
-    if block.state.load().is_claimed() || block.class.is_timed() {
-        return false;
-    }
-    if !std::ptr::eq(block.home(), host.home) {
+    if block.state.load().is_claimed() || block.class.is_timed() || !is_own(here, block) {
         return false;
     }
     let Some(engine) = engine_of(host.home) else {
         return false;
     };
-    if block.state.claim() == Claim::Lost {
+    if claim_in_place(here, block) == Claim::Lost {
         return false;
     }
     // Counted before it runs: what has ended is part of what was taken.
-    engine.remove_queued(Removal::Joined, engine.room.level_of_task(block));
+    let level = engine.room.level_of_task(block);
+    engine.remove_queued(Removal::Joined, level, block.state.load().is_parked());
+    if block.class.is_viewed() {
+        engine.leaves_view_unrun(block, Removal::Joined);
+    }
     let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
+        home: &*engine,
         counters: host.aside,
         watched: engine.watched,
     };
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
     true
+}
+
+/// A task of a view that still waits for a slot is not taken past those before it; but a scoped one is a part of a task that
+/// this thread is in the middle of, if that has all the slots it would need.
+fn claim_in_place(here: Here<'_>, block: &Header) -> Claim {
+    let Some(view) = block.view() else {
+        return block.state.claim();
+    };
+    match block.state.claim_with_slots() {
+        Claim::Lost if block.is_scoped() && here.has_slots_of(&view) => block.state.claim(),
+        claim => claim,
+    }
+}
+
+/// Whether the calling thread is a worker of the task's pool. The caller holds a share of the block.
+pub(crate) fn is_own(here: Here<'_>, block: &Header) -> bool {
+    let Some(host) = here.host() else { return false };
+    match block.view() {
+        Some(view) => view.home().is_same(host.home),
+        None => std::ptr::eq(block.home(), host.home),
+    }
 }
 
 fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
@@ -82,8 +105,8 @@ pub(crate) struct Lent {
 
 /// What a sleep waits for.
 pub(crate) struct Sleep<'a, 'w> {
-    /// The pool whose tasks are awaited.
-    pub(crate) home: *const HomeRef,
+    /// Whether the awaited tasks are of the pool whose worker this is.
+    pub(crate) is_own: bool,
     pub(crate) awaits: Awaits,
     pub(crate) wait: &'a Wait<'w>,
     /// Bits of the word that say that the wait is as good as over, beside those of the wait itself.
@@ -107,12 +130,13 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
         return Ok(None);
     };
     // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
-    let is_noted = std::ptr::eq(sleep.home, host.home) && sleep.wait.deadline.is_none();
+    let is_noted = sleep.is_own && sleep.wait.deadline.is_none();
     let number = std::ptr::from_ref(sleep.wait).addr();
     let must_wait = sleep.alarm.is_none();
     let note = is_noted.then(|| WaitNote {
         number,
         running: here.blocks(),
+        slots: here.slots(),
         goes_on: goes_on(sleep.wait, sleep.over),
         awaits: sleep.awaits,
         alarm: sleep.alarm,
@@ -192,6 +216,7 @@ impl Engine {
             let runner = Runner {
                 frame: &frame,
                 hooks: &self.hooks,
+                home: self,
                 counters: &counters,
                 watched: self.watched,
             };

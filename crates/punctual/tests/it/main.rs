@@ -39,5 +39,7 @@ mod scoping;
 mod spring;
 /// What several modules need.
 mod support;
+/// Limits, keys and lanes over the same threads: `KOT-..`.
+mod viewing;
 /// Expiries, limits on running tasks, late ones, and who keeps the clock for them.
 mod watching;

@@ -254,7 +254,7 @@ impl ScheduleHandle {
             let _lent = spare::lend(
                 here,
                 Sleep {
-                    home: &raw const engine.home,
+                    is_own: engine.is_own_thread(),
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,

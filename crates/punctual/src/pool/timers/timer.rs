@@ -92,6 +92,11 @@ impl Timer {
         }
     }
 
+    /// A delayed task, with all of its block in reach.
+    pub(in crate::pool) fn task_pointer(&self) -> Option<NonNull<Header>> {
+        (self.kind() == 0).then_some(self.0)
+    }
+
     /// A delayed task that stays where it is.
     pub(super) fn header(&self) -> Option<&Header> {
         if self.kind() != 0 {

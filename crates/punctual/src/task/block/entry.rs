@@ -51,6 +51,10 @@ impl Entry {
         // SAFETY: closure and value live as long as they like.
         let entry = unsafe { Self::make(table, timer, origin, true, options, closure) };
         entry.header().state.mark_delayed();
+        if origin.class.is_viewed() {
+            // It comes to its view when its time has come.
+            entry.header().state.park();
+        }
         entry
     }
 

@@ -11,6 +11,7 @@ use crate::sync::futex;
 use crate::task::home::{Home, HomeRef};
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
+use crate::task::view::Lent;
 use crate::task::{Priority, TaskInfo, Token, contain};
 use crate::time::{Axis, Clock, Tick};
 use std::any::Any;
@@ -111,6 +112,13 @@ impl Header {
             Some(side) => unsafe { side.as_ref() }.home,
             None => link.cast_const(),
         }
+    }
+
+    /// The view it was submitted to, if it was one.
+    #[inline]
+    pub(crate) fn view(&self) -> Option<Lent<'_>> {
+        // SAFETY: rule 5: the block's home is a share of its view until it is freed.
+        self.class.is_viewed().then(|| unsafe { Lent::of(self.home()) })
     }
 
     /// How urgent it is by now.

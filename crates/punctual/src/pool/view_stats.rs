@@ -1,0 +1,76 @@
+//! What views tell of themselves.
+//!
+//! In: a view. Out: its name and its numbers; for those with a limit or a name also in the pool's statistics.
+
+use super::engine::Engine;
+use crate::observe::{Recorder, ViewStats};
+use crate::sync::{Arc, Weak};
+use crate::task::view::{Kind, View};
+use crate::time::Tick;
+use std::time::Duration;
+
+impl Engine {
+    /// Lists a view for as long as it is there.
+    pub(crate) fn show_view(&self, view: &Arc<View>) {
+        let mut shown = self.shown_views.lock();
+        if shown.len() == shown.capacity() {
+            // Before the list grows: there may be room where views have gone.
+            shown.retain(|each| each.strong_count() > 0);
+        }
+        shown.push(Arc::downgrade(view));
+    }
+
+    /// Those that are listed, in the order in which they were made.
+    pub(super) fn view_stats(&self, now: Tick) -> Vec<ViewStats> {
+        // The last share of a view must not be dropped under the lock.
+        let shown: Vec<Arc<View>> = self.shown_views.lock().iter().filter_map(Weak::upgrade).collect();
+        shown.iter().map(|view| self.stats_of_view(view, now)).collect()
+    }
+
+    pub(crate) fn stats_of_view(&self, view: &Arc<View>, now: Tick) -> ViewStats {
+        let name = self.name_of_view(view);
+        if self.is_forked() {
+            return ViewStats {
+                name,
+                queued: 0,
+                active: 0,
+                oldest_wait: None,
+                taken: 0,
+                wait: Recorder::new().snapshot(),
+            };
+        }
+        let reading = view.read();
+        // What has its slots arrived before what stands in line; of that the queue knows.
+        let in_queue = reading.is_in_queue.then(|| self.room.oldest()).flatten();
+        let oldest = in_queue.into_iter().chain(reading.oldest).min();
+        let oldest = oldest.filter(|_| reading.queued > 0);
+        ViewStats {
+            name,
+            queued: reading.queued,
+            active: reading.active,
+            oldest_wait: oldest.map(|arrived| Duration::from_nanos(now.saturating_sub(arrived))),
+            taken: reading.taken,
+            wait: match &view.shown {
+                Some(shown) => shown.wait.snapshot(),
+                None => Recorder::new().snapshot(),
+            },
+        }
+    }
+
+    pub(crate) fn name_of_view(&self, view: &Arc<View>) -> Arc<str> {
+        if let Some(shown) = &view.shown {
+            return shown.name.clone();
+        }
+        let outer = match &view.parent {
+            Some(outer) => self.name_of_view(outer),
+            None => self.name.clone(),
+        };
+        let own = match view.kind {
+            Kind::Sequential => "sequential",
+            Kind::Keyed => "keyed",
+            Kind::Lane => "lane",
+            Kind::Limit | Kind::Named => unreachable!("these have names of their own"),
+        };
+        format!("{outer}/{own}").into()
+    }
+}

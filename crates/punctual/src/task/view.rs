@@ -1,0 +1,553 @@
+//! A view: the same threads under a rule; and its gate, which says how many of its tasks may be in the queue or running.
+//!
+//! In: tasks on their way to the queue, and tasks that have left. Out: a slot for each that may go on; the others stand in
+//! the gate's line, first come first served. A view inside another is a chain of gates, and a task goes through it from
+//! the innermost outwards; it holds the slots it has while it stands in a line further out. Views know no pool and no
+//! queue: whoever moves tasks (`pool/views.rs`) asks them one gate at a time.
+//!
+//! **Whose slots.** A task's `PARKED` bit says whether it has all its slots. Whoever claims a task that has gives them
+//! back, once, when all that concerns the task is done: the runner after the run, a canceller at once. A task that is
+//! claimed while it stands in a line stays there, dead, and whoever takes it out gives back what it holds. So each slot
+//! has one owner at every moment.
+
+#![allow(unsafe_code)]
+
+use super::block::{Entry, Header};
+use super::home::HomeRef;
+use crate::observe::Recorder;
+use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release};
+use crate::sync::{Arc, Lock};
+use crate::time::{Clock, Tick};
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// Dead entries in a line may be this many more than live ones before they are swept out.
+const DEAD_SLACK: usize = 1024;
+
+/// A line that has become empty gives the memory of a longer backlog back.
+const KEPT_PLACES: usize = 4;
+
+/// Of a line that nobody watches one arrival in this many is noted.
+const NOTE_EVERY: usize = 16;
+
+/// No limit.
+pub(crate) const ANY_NUMBER: u32 = u32::MAX;
+
+/// What a view is for; mostly for its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Named,
+    Limit,
+    Sequential,
+    Keyed,
+    Lane,
+}
+
+/// See the module's header.
+#[repr(C)]
+pub(crate) struct View {
+    /// First: the link of a view's block leads here.
+    home: HomeRef,
+    pub(crate) parent: Option<Arc<View>>,
+    /// Of those that are listed in the pool's statistics.
+    pub(crate) shown: Option<Box<Shown>>,
+    /// Tasks that began to run, and those among them whose body has ended.
+    taken: AtomicU64,
+    ended: AtomicU64,
+    /// Where it stands in the crowd; under that lock.
+    pub(super) place: AtomicU32,
+    limit: u32,
+    /// How many may wait; only lanes have one.
+    cap: u32,
+    pub(crate) kind: Kind,
+    /// Whether it, or one that it is inside of, can be closed or be full.
+    may_refuse: bool,
+    /// Whether a task of it was ever delayed, and whether there ever was a view inside of it.
+    pub(crate) had_delayed: AtomicBool,
+    pub(crate) had_children: AtomicBool,
+    gate: Lock<Gate>,
+}
+
+/// What a listed view has beside.
+pub(crate) struct Shown {
+    pub(crate) name: Arc<str>,
+    pub(crate) wait: Recorder,
+    submissions: AtomicU64,
+}
+
+/// Under a view's lock.
+struct Gate {
+    line: VecDeque<Parked>,
+    /// Tasks that left after a run.
+    ran: u64,
+    /// The latest arrival that was noted.
+    noted: Tick,
+    /// Of a keyed view, its key's hash. Of a lane, the address of the task that has the slot, which lives while it stands
+    /// here.
+    mark: u64,
+    slots: u32,
+    /// Tasks that were accepted and have not left.
+    present: u32,
+    /// Entries in the line whose task has been claimed; may be too many, when gates stand behind each other.
+    dead: u32,
+    /// Threads to be told when a slot becomes free.
+    watchers: u32,
+    is_closed: bool,
+}
+
+/// A task in a line.
+pub(crate) struct Parked {
+    pub(crate) entry: Entry,
+    arrived: Tick,
+}
+
+/// Why a view lets no task in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Barred {
+    Closed,
+    Full { waiting: usize, cap: usize },
+}
+
+/// Where a task got to at one gate.
+pub(crate) enum Step {
+    /// It has the slot.
+    Passed(Entry),
+    /// It stands in line.
+    Parked,
+}
+
+/// What is left to do after a task has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "somebody waits for the slot, or to be told"]
+pub(crate) enum Left {
+    Nothing,
+    /// Somebody watches.
+    Tell,
+    /// The slot is the caller's, and somebody is in line for it.
+    Slot,
+}
+
+/// A reading of a view.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    pub(crate) queued: usize,
+    pub(crate) active: usize,
+    pub(crate) taken: u64,
+    /// When the first in line arrived, at the latest.
+    pub(crate) oldest: Option<Tick>,
+    /// Whether some of the queued have their slots.
+    pub(crate) is_in_queue: bool,
+}
+
+/// How a view is made.
+pub(crate) struct Plan {
+    pub(crate) kind: Kind,
+    pub(crate) limit: u32,
+    pub(crate) cap: u32,
+    pub(crate) key: u64,
+    pub(crate) name: Option<Arc<str>>,
+}
+
+impl View {
+    pub(crate) fn new(home: HomeRef, parent: Option<Arc<View>>, plan: Plan) -> Arc<Self> {
+        if let Some(parent) = &parent {
+            parent.had_children.store(true, Relaxed);
+        }
+        let may_refuse = plan.kind == Kind::Lane || parent.as_ref().is_some_and(|parent| parent.may_refuse);
+        Arc::new(View {
+            home,
+            parent,
+            shown: plan.name.map(|name| {
+                Box::new(Shown {
+                    name,
+                    wait: Recorder::new(),
+                    submissions: AtomicU64::new(0),
+                })
+            }),
+            taken: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            place: AtomicU32::new(0),
+            limit: plan.limit,
+            cap: plan.cap,
+            kind: plan.kind,
+            may_refuse,
+            had_delayed: AtomicBool::new(false),
+            had_children: AtomicBool::new(false),
+            gate: Lock::new(Gate {
+                line: VecDeque::new(),
+                ran: 0,
+                noted: 0,
+                mark: plan.key,
+                slots: 0,
+                present: 0,
+                dead: 0,
+                watchers: 0,
+                is_closed: false,
+            }),
+        })
+    }
+
+    /// This one, and those it is inside of, outwards.
+    pub(crate) fn chain(self: &Arc<Self>) -> impl Iterator<Item = &Arc<View>> {
+        std::iter::successors(Some(self), |view| view.parent.as_ref())
+    }
+
+    pub(crate) fn is_inside_of(self: &Arc<Self>, other: &View) -> bool {
+        self.chain().any(|each| std::ptr::eq(&raw const **each, other))
+    }
+
+    /// Tells one view from another.
+    pub(crate) fn identity(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// The home of its tasks, wherever they run.
+    pub(crate) fn home(&self) -> &HomeRef {
+        &self.home
+    }
+
+    /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock.
+    pub(crate) fn admits(self: &Arc<Self>) -> Result<(), Barred> {
+        if !self.may_refuse {
+            return Ok(());
+        }
+        for view in self.chain().take_while(|view| view.may_refuse) {
+            let gate = view.gate.lock();
+            if gate.is_closed {
+                return Err(Barred::Closed);
+            }
+            let waiting = gate.waiting(view);
+            if view.cap != ANY_NUMBER && waiting >= view.cap as usize {
+                let cap = view.cap as usize;
+                return Err(Barred::Full { waiting, cap });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_closed(self: &Arc<Self>) -> bool {
+        self.admits() == Err(Barred::Closed)
+    }
+
+    /// A task of it was accepted.
+    pub(crate) fn arrive(&self) {
+        self.gate.lock().present += 1;
+    }
+
+    /// A slot for a task that was accepted, or a place in line. With `accept`, counts it first.
+    pub(crate) fn pass(self: &Arc<Self>, entry: Entry, accept: bool, crowd: &Crowd, clock: &Clock) -> Step {
+        let mut gate = self.gate.lock();
+        gate.present += u32::from(accept);
+        if gate.slots < self.limit && gate.line.is_empty() {
+            gate.slots += 1;
+            gate.hold(self, &entry);
+            return Step::Passed(entry);
+        }
+        if gate.line.is_empty() {
+            crowd.add(self);
+        }
+        if self.shown.is_some() || gate.line.len().is_multiple_of(NOTE_EVERY) {
+            gate.noted = clock.tick();
+        }
+        let arrived = gate.noted;
+        entry.header().state.park();
+        gate.line.push_back(Parked { entry, arrived });
+        Step::Parked
+    }
+
+    /// The first in line, which has the caller's slot now. `Err`: there is nobody, and the slot is free.
+    pub(crate) fn next(self: &Arc<Self>, crowd: &Crowd) -> Result<Entry, Left> {
+        let mut gate = self.gate.lock();
+        let Some(Parked { entry, .. }) = gate.line.pop_front() else {
+            gate.slots -= 1;
+            gate.clear(self);
+            return Err(gate.tell());
+        };
+        if gate.line.is_empty() {
+            gate.line_ended();
+            crowd.remove(self);
+        }
+        gate.hold(self, &entry);
+        Ok(entry)
+    }
+
+    /// A task with its slots has left, after a run or without one.
+    pub(crate) fn leave(&self, ran: bool) -> Left {
+        let mut gate = self.gate.lock();
+        gate.present -= 1;
+        gate.ran += u64::from(ran);
+        gate.clear(self);
+        if !gate.line.is_empty() {
+            return Left::Slot;
+        }
+        gate.slots -= 1;
+        gate.tell()
+    }
+
+    /// A task that stands in a line, here or elsewhere in its chain, was claimed; it stays there. True: the dead are too
+    /// many.
+    pub(crate) fn lose(&self) -> bool {
+        let mut gate = self.gate.lock();
+        if gate.line.is_empty() {
+            return false;
+        }
+        gate.dead += 1;
+        let live = gate.line.len().saturating_sub(gate.dead as usize);
+        gate.dead as usize > live + DEAD_SLACK
+    }
+
+    /// A task without its slots has left, after a run inside its parent or without one.
+    pub(crate) fn leave_without_slot(&self, ran: bool) -> Left {
+        let mut gate = self.gate.lock();
+        gate.present -= 1;
+        gate.ran += u64::from(ran);
+        gate.tell()
+    }
+
+    /// Takes the dead out of the line.
+    pub(crate) fn sweep(self: &Arc<Self>, crowd: &Crowd) -> Vec<Entry> {
+        self.take_from_line(crowd, |entry| entry.header().state.load().is_claimed())
+    }
+
+    /// Takes everybody out of the line.
+    pub(crate) fn clear_line(self: &Arc<Self>, crowd: &Crowd) -> Vec<(Tick, Entry)> {
+        let mut gate = self.gate.lock();
+        if gate.line.is_empty() {
+            return Vec::new();
+        }
+        let line = std::mem::take(&mut gate.line);
+        gate.line_ended();
+        crowd.remove(self);
+        line.into_iter()
+            .map(|parked| (parked.arrived, parked.entry))
+            .collect()
+    }
+
+    fn take_from_line(self: &Arc<Self>, crowd: &Crowd, is_wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+        let mut gate = self.gate.lock();
+        if gate.line.is_empty() {
+            return Vec::new();
+        }
+        let (out, rest) = std::mem::take(&mut gate.line)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|parked| is_wanted(&parked.entry));
+        gate.line = rest;
+        gate.dead = 0;
+        if gate.line.is_empty() {
+            gate.line_ended();
+            crowd.remove(self);
+        }
+        out.into_iter().map(|parked| parked.entry).collect()
+    }
+
+    /// Takes the first in line out that can be claimed.
+    pub(crate) fn take_first(
+        self: &Arc<Self>,
+        crowd: &Crowd,
+        claim: impl Fn(&Header) -> bool,
+    ) -> Option<Entry> {
+        let mut gate = self.gate.lock();
+        let place = gate.line.iter().position(|parked| claim(parked.entry.header()))?;
+        let parked = gate.line.remove(place)?;
+        if gate.line.is_empty() {
+            gate.line_ended();
+            crowd.remove(self);
+        }
+        Some(parked.entry)
+    }
+
+    /// A task begins to run.
+    pub(crate) fn begin(&self) {
+        self.taken.fetch_add(1, Relaxed);
+    }
+
+    /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
+    pub(crate) fn end_of_body(&self, has_slots: bool) {
+        // Release: whoever sees it counted sees that it was taken.
+        self.ended.fetch_add(1, Release);
+        if has_slots && self.kind == Kind::Lane {
+            self.gate.lock().mark = 0;
+        }
+    }
+
+    /// Refuses tasks from now on. Gives, while its lock is held, the task that has the slot to `reach`.
+    pub(crate) fn close<R>(&self, reach: impl FnOnce(NonNull<Header>) -> R) -> Option<R> {
+        let mut gate = self.gate.lock();
+        gate.is_closed = true;
+        let address = gate.mark as usize;
+        let holder = NonNull::new(std::ptr::with_exposed_provenance_mut(address));
+        holder.filter(|_| self.kind == Kind::Lane).map(reach)
+    }
+
+    /// Somebody wants to be told when something leaves; or no more.
+    pub(crate) fn watch(&self, on: bool) {
+        let mut gate = self.gate.lock();
+        gate.watchers = if on { gate.watchers + 1 } else { gate.watchers - 1 };
+    }
+
+    /// Tasks that were accepted and have not left.
+    pub(crate) fn present(&self) -> usize {
+        self.gate.lock().present as usize
+    }
+
+    /// A slot for somebody who brings no entry, if one is free and nobody is in line.
+    pub(crate) fn take_slot(&self) -> bool {
+        let mut gate = self.gate.lock();
+        let is_free = gate.slots < self.limit && gate.line.is_empty();
+        if is_free {
+            gate.slots += 1;
+            gate.present += 1;
+        }
+        is_free
+    }
+
+    pub(crate) fn read(&self) -> Reading {
+        let gate = self.gate.lock();
+        let queued = gate.waiting(self);
+        let ended = self.ended.load(Acquire);
+        let taken = self.taken.load(Relaxed);
+        Reading {
+            queued,
+            active: taken.saturating_sub(ended) as usize,
+            taken,
+            oldest: gate.line.front().map(|first| first.arrived),
+            is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
+        }
+    }
+
+    /// Whether the wait of the task that is being made is measured, and for how many it speaks.
+    pub(crate) fn sample(&self) -> Option<u64> {
+        let number = self.shown.as_ref()?.submissions.fetch_add(1, Relaxed);
+        let is_sampled = number.is_power_of_two() || number == 0 || number.is_multiple_of(SAMPLE_EVERY);
+        // Each speaks for those up to the next.
+        is_sampled.then_some(number.clamp(1, SAMPLE_EVERY))
+    }
+
+    /// The block's share in its view: see [`Header::view`].
+    pub(crate) fn lend(self: &Arc<Self>) -> *const HomeRef {
+        Arc::into_raw(self.clone()).cast()
+    }
+
+    /// # Safety
+    /// `home` came from [`View::lend`], and this is its one return.
+    pub(super) unsafe fn give_back(home: *const HomeRef) {
+        // SAFETY: the caller's promise; the home is the view's first field.
+        drop(unsafe { Arc::from_raw(home.cast::<View>()) });
+    }
+}
+
+/// One wait in this many is measured, once a view has had a few tasks.
+const SAMPLE_EVERY: u64 = 64;
+
+impl Gate {
+    /// Tasks that have not begun.
+    fn waiting(&self, view: &View) -> usize {
+        // A run is counted as taken before, and as left under this lock: never negative.
+        let begun = view.taken.load(Relaxed).saturating_sub(self.ran);
+        (self.present as usize).saturating_sub(begun as usize)
+    }
+
+    fn hold(&mut self, view: &View, entry: &Entry) {
+        if view.kind == Kind::Lane {
+            self.mark = entry.pointer().as_ptr().expose_provenance() as u64;
+        }
+    }
+
+    fn clear(&mut self, view: &View) {
+        if view.kind == Kind::Lane {
+            self.mark = 0;
+        }
+    }
+
+    fn line_ended(&mut self) {
+        self.dead = 0;
+        if self.line.capacity() > KEPT_PLACES {
+            self.line = VecDeque::new();
+        }
+    }
+
+    fn tell(&self) -> Left {
+        if self.watchers > 0 {
+            Left::Tell
+        } else {
+            Left::Nothing
+        }
+    }
+}
+
+/// The views of a pool that have somebody in line. In no order; each knows its place.
+pub(crate) struct Crowd(Lock<Vec<Arc<View>>>);
+
+impl Crowd {
+    pub(crate) fn new() -> Self {
+        Crowd(Lock::new(Vec::new()))
+    }
+
+    fn add(&self, view: &Arc<View>) {
+        let mut all = self.0.lock();
+        view.place.store(all.len() as u32, Relaxed);
+        all.push(view.clone());
+    }
+
+    fn remove(&self, view: &Arc<View>) {
+        let mut all = self.0.lock();
+        let place = view.place.load(Relaxed) as usize;
+        // Not the last share: the caller has one.
+        drop(all.swap_remove(place));
+        if let Some(moved) = all.get(place) {
+            moved.place.store(place as u32, Relaxed);
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<View>> {
+        self.0.lock().clone()
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.kind == Kind::Keyed
+            && let Some(home) = self.home.upgrade()
+        {
+            home.forget_key(self.gate.lock().mark, self.identity());
+        }
+    }
+}
+
+/// The view of a task, for as long as the task's block is there.
+pub(crate) struct Lent<'a>(ManuallyDrop<Arc<View>>, PhantomData<&'a Header>);
+
+impl Lent<'_> {
+    /// # Safety
+    /// `home` came from [`View::lend`] and is not given back while this lives.
+    pub(super) unsafe fn of(home: *const HomeRef) -> Self {
+        // SAFETY: the caller's promise; the share stays the block's.
+        let view = unsafe { Arc::from_raw(home.cast::<View>()) };
+        Lent(ManuallyDrop::new(view), PhantomData)
+    }
+}
+
+impl Deref for Lent<'_> {
+    type Target = Arc<View>;
+    fn deref(&self) -> &Arc<View> {
+        &self.0
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.shown.as_ref().map(|shown| &shown.name);
+        f.debug_struct("View")
+            .field("kind", &self.kind)
+            .field("name", &name)
+            .finish_non_exhaustive()
+    }
+}

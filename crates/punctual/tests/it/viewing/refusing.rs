@@ -1,0 +1,147 @@
+//! Full and closed: what a view's task is told, and that it never runs elsewhere.
+
+use super::{Notes, hold_in, pool_of};
+use crate::support::{LONG, hold, in_time};
+use punctual::{Pool, Queue, Reason, Reject};
+use std::time::Duration;
+
+#[test]
+fn trap_60_a_task_that_the_pool_refuses_comes_back_and_runs_nowhere() {
+    for reject in [Reject::Abort, Reject::CallerRuns] {
+        let pool = Pool::builder("p")
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .on_full(reject)
+            .build()
+            .unwrap();
+        let lane = pool.lane();
+        let held = hold_in(&lane);
+        let notes = Notes::default();
+        lane.execute(notes.writes(1)).unwrap();
+        let refused = lane.submit(notes.writes(2)).unwrap_err();
+        assert!(refused.is_full(), "{refused}");
+        drop(held);
+        assert!(pool.wait_idle(LONG));
+        assert_eq!(notes.read(), [1]);
+        refused.into_task()();
+        assert_eq!(notes.read(), [1, 2], "it came back whole");
+    }
+}
+
+#[test]
+fn trap_60_a_discarded_task_of_a_view_resolves_as_rejected() {
+    let pool = Pool::builder("p")
+        .core_threads(1)
+        .queue(Queue::bounded(1))
+        .on_full(Reject::Discard)
+        .build()
+        .unwrap();
+    let lane = pool.lane();
+    let _held = hold_in(&lane);
+    lane.execute(|| ()).unwrap();
+    assert!(lane.submit(|| ()).unwrap().join().unwrap_err().is_rejected());
+    assert_eq!((lane.view_stats().queued, pool.stats().queued), (1, 1));
+}
+
+#[test]
+fn a_submission_waits_for_room_that_a_view_holds() {
+    let pool = Pool::builder("p")
+        .core_threads(1)
+        .queue(Queue::bounded(1))
+        .build()
+        .unwrap();
+    let lane = pool.lane();
+    let held = hold_in(&lane);
+    let first = lane.submit(|| 1).unwrap();
+    let own = lane.clone();
+    let waiting = std::thread::spawn(move || own.submit_timeout(LONG, || 2).unwrap().join().unwrap());
+    drop(held);
+    assert_eq!(
+        in_time(move || (first.join().unwrap(), waiting.join().unwrap())),
+        (1, 2)
+    );
+}
+
+#[test]
+fn a_bounded_lane_refuses_what_does_not_fit_whatever_the_policy() {
+    for reject in [
+        Reject::Abort,
+        Reject::DiscardOldest,
+        Reject::Block(LONG),
+        Reject::Discard,
+    ] {
+        let pool = Pool::builder("p")
+            .core_threads(1)
+            .on_full(reject)
+            .build()
+            .unwrap();
+        let lane = pool.lane_bounded(2).unwrap();
+        let held = hold_in(&lane);
+        let tasks = [lane.submit(|| 1).unwrap(), lane.submit(|| 2).unwrap()];
+        let refused = lane.submit(|| 3).unwrap_err();
+        assert!(
+            matches!(
+                refused.reason(),
+                Reason::Full {
+                    queued: 2,
+                    capacity: 2,
+                    ..
+                }
+            ),
+            "{:?}",
+            refused.reason()
+        );
+        assert!(lane.submit_timeout(Duration::ZERO, || 3).unwrap_err().is_full());
+        assert_eq!(
+            pool.submit(|| 7).unwrap().task_ref().name(),
+            None,
+            "the pool has room"
+        );
+        drop(held);
+        assert_eq!(tasks.map(|task| task.join().unwrap()), [1, 2]);
+    }
+}
+
+#[test]
+fn what_waits_for_room_does_not_mind_the_lanes_own_bound() {
+    let pool = pool_of(2);
+    let lane = pool.lane_bounded(1).unwrap();
+    let sum: i32 = in_time(move || {
+        lane.all((0..10).map(|n| move || n))
+            .unwrap()
+            .into_iter()
+            .flatten()
+            .sum()
+    });
+    assert_eq!(sum, 45);
+}
+
+#[test]
+fn a_lane_without_room_is_an_error_that_says_what_to_do() {
+    let pool = pool_of(1);
+    let error = pool.lane_bounded(0).unwrap_err().to_string();
+    assert!(
+        error.contains("lane_bounded") && error.contains('0') && error.contains("lane()"),
+        "{error}"
+    );
+    assert!(pool.lane_bounded(usize::MAX).is_err());
+}
+
+#[test]
+fn a_handoff_pool_takes_no_more_for_a_lane_than_it_has_hands() {
+    let pool = Pool::builder("p")
+        .core_threads(2)
+        .queue(Queue::handoff())
+        .build()
+        .unwrap();
+    let lane = pool.lane();
+    let held = hold_in(&lane);
+    let second = lane.submit(|| 2).unwrap();
+    assert!(
+        lane.execute(|| ()).unwrap_err().is_full(),
+        "the second waits for its turn with the other hand"
+    );
+    drop(held);
+    assert_eq!(second.join().unwrap(), 2);
+    let _other = hold(&pool);
+}
