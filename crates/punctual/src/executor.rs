@@ -2,10 +2,11 @@
 //!
 //! In: closures. Out: accepted, with or without a handle, or given back. A pool derefs to this type, and functions
 //! take it as their argument: a place to run work. Beside this file: what has a time ([`timed`]), what has options
-//! ([`task_builder`]). Not here: what a pool alone can do (closing, statistics).
+//! ([`task_builder`]), what has threads of its own ([`apart`]). Not here: what a pool alone can do (closing, statistics).
 
 #![allow(unsafe_code)]
 
+mod apart;
 mod task_builder;
 mod timed;
 mod views;
@@ -20,6 +21,7 @@ use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
 use crate::sync::Arc;
 use crate::task::block::{Entry, Options, Origin};
+use crate::task::home::HomeRef;
 use crate::task::record::{Arrival, Boxed, Inline, Payload, fits_inline};
 use crate::task::view::View;
 use crate::task::{Class, Priority, here};
@@ -29,6 +31,7 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
+pub use crate::worker::section::blocking_section;
 pub use task_builder::TaskBuilder;
 pub use weak::WeakExecutor;
 
@@ -63,11 +66,16 @@ pub struct Executor {
 
 impl Executor {
     pub(crate) fn of(owner: Arc<Owner>) -> Self {
+        Executor::part(owner.engine.clone(), owner)
+    }
+
+    /// A part of a pool, its own threads or an annex, that this owner keeps open.
+    fn part(engine: Arc<Engine>, owner: Arc<Owner>) -> Self {
         Executor {
-            engine: owner.engine.clone(),
             view: None,
             class: Class::ROOT,
-            plain_generation: owner.engine.plain_generation(),
+            plain_generation: engine.plain_generation(),
+            engine,
             owner,
         }
     }
@@ -318,7 +326,11 @@ impl Executor {
             return self.class.with_priority(priority);
         }
         if !self.class.is_given() && self.engine.config.inherits_priority {
-            let parent = here(|here| here.class_in(&self.engine.home));
+            let engine = &self.engine;
+            // One of the same pool, whatever part of it.
+            let is_ours =
+                |home: &HomeRef| std::ptr::eq(home, &raw const engine.home) || engine.part_at(home).is_some();
+            let parent = here(|here| here.class_in(is_ours));
             if let Some(parent) = parent {
                 return self.class.inheriting(parent.priority());
             }
@@ -335,6 +347,7 @@ impl Executor {
     #[must_use]
     pub fn downgrade(&self) -> WeakExecutor {
         WeakExecutor {
+            engine: Arc::downgrade(&self.engine),
             owner: Arc::downgrade(&self.owner),
             view: self.view.clone(),
             class: self.class,
@@ -496,7 +509,7 @@ impl fmt::Debug for Executor {
 }
 
 /// The executor that runs the calling task: the pool, or the view it was submitted to. `None` outside a task, and when the
-/// pool has no owner any more.
+/// pool has no owner any more. For a task of an [`Executor::reserve`] of which no executor is left: the pool.
 ///
 /// ```
 /// let pool = punctual::Pool::fixed(1)?;
@@ -508,9 +521,12 @@ impl fmt::Debug for Executor {
 pub fn current_executor() -> Option<Executor> {
     let home: Arc<dyn Any + Send + Sync> = here(|here| here.home()?.upgrade())?;
     let engine = home.downcast::<Engine>().ok()?;
-    let root = engine.owner.upgrade().map(Executor::of)?;
+    let Some(owner) = engine.owner.upgrade() else {
+        return engine.root.as_ref()?.owner.upgrade().map(Executor::of);
+    };
+    let part = Executor::part(engine, owner);
     Some(match here(|here| here.view()) {
-        Some(view) => root.in_view(view),
-        None => root,
+        Some(view) => part.in_view(view),
+        None => part,
     })
 }

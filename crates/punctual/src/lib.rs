@@ -97,6 +97,25 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
+//! # Threads of their own
+//!
+//! [`Executor::blocking`] runs what blocks on threads beside the pool's, which keep their parallelism; [`Executor::reserve`] has
+//! threads that nobody else uses, however saturated the pool is. Both are part of the pool: it closes, pauses and counts with
+//! them. A task that blocks now and then says so with [`task::blocking_section`].
+//!
+//! ```
+//! use punctual::{Pool, task};
+//! use std::sync::mpsc::channel;
+//!
+//! let pool = Pool::builder("web").core_threads(1).build()?;
+//! let (tell, told) = channel();
+//! let waits = pool.blocking()?.submit(move || told.recv().unwrap())?;
+//! pool.execute(move || tell.send(42).unwrap())?;
+//! assert_eq!(waits.join()?, 42);
+//! assert_eq!(pool.reserve(2)?.submit(|| "urgent")?.join()?, "urgent");
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
 //! # Many at once
 //!
 //! [`Executor::scope`] runs closures that borrow, and returns when all of them are gone. [`Executor::all`] gives every outcome

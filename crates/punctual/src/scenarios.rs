@@ -4,6 +4,8 @@
 //! Out: a failing schedule is printed by shuttle with its seed; `PUNCTUAL_REPLAY` takes that text and replays it
 //! alone. Loom searches the protocols exhaustively but small; this searches the pool as it is, but not exhaustively.
 
+/// Annexes that are made, crowded, given up and closed at once.
+mod apart;
 /// Pools that grow, shrink, refuse, wait and stand in for each other.
 mod crowded;
 /// Times that come while somebody cancels, pauses, closes or stops.

@@ -143,17 +143,7 @@ impl Executor {
     pub fn view_stats(&self) -> ViewStats {
         match &self.view {
             Some(view) => self.engine.stats_of_view(view, self.engine.clock.tick()),
-            None => {
-                let stats = self.engine.stats();
-                ViewStats {
-                    name: self.engine.name.clone(),
-                    queued: stats.queued,
-                    active: stats.active,
-                    oldest_wait: stats.oldest_wait,
-                    taken: stats.taken,
-                    wait: stats.wait,
-                }
-            }
+            None => self.engine.stats().as_view(self.engine.name.clone()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! [`WeakExecutor`]: a reference that does not keep a pool open.
 
 use super::Executor;
+use crate::pool::engine::Engine;
 use crate::pool::owner::Owner;
 use crate::sync::{Arc, Weak};
 use crate::task::Class;
@@ -19,6 +20,7 @@ use std::fmt;
 /// ```
 #[derive(Clone)]
 pub struct WeakExecutor {
+    pub(super) engine: Weak<Engine>,
     pub(super) owner: Weak<Owner>,
     /// It does not keep the pool open either.
     pub(super) view: Option<Arc<View>>,
@@ -29,14 +31,14 @@ impl WeakExecutor {
     /// The executor, if its pool still has an owner.
     #[must_use]
     pub fn upgrade(&self) -> Option<Executor> {
-        let root = Executor::of(self.owner.upgrade()?);
-        let root = match &self.view {
-            Some(view) => root.in_view(view.clone()),
-            None => root,
+        let part = Executor::part(self.engine.upgrade()?, self.owner.upgrade()?);
+        let part = match &self.view {
+            Some(view) => part.in_view(view.clone()),
+            None => part,
         };
         Some(Executor {
             class: self.class,
-            ..root
+            ..part
         })
     }
 }

@@ -227,7 +227,7 @@ impl<T: Send + 'static> Group<T> {
                     deadline,
                 };
                 let sleep = Sleep {
-                    is_own: engine.is_own_thread(),
+                    part: engine.part_for(here),
                     awaits: self.awaits(),
                     wait: &wait,
                     over: 0,

@@ -342,7 +342,7 @@ impl<'scope> Scope<'scope, '_> {
         let _lent = spare::lend(
             here,
             Sleep {
-                is_own: engine.is_own_thread(),
+                part: engine.part_for(here),
                 awaits: match &shared.family {
                     Some(family) => Awaits::All(family.live.clone(), self.executor.passages()),
                     None => Awaits::Unknown,

@@ -102,7 +102,7 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     let lent = spare::lend(
         here,
         Sleep {
-            is_own: spare::is_own(here, block),
+            part: spare::part_of(here, block),
             awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,

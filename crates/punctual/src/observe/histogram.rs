@@ -75,6 +75,13 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    pub(super) fn add(&mut self, other: &Histogram) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += theirs;
+        }
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+
     /// Events the samples stand for.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -146,6 +146,62 @@ impl Stats {
     }
 }
 
+impl Stats {
+    /// What a view tells, of all of it.
+    pub(crate) fn as_view(&self, name: Arc<str>) -> ViewStats {
+        ViewStats {
+            name,
+            queued: self.queued,
+            active: self.active,
+            oldest_wait: self.oldest_wait,
+            taken: self.taken,
+            wait: self.wait.clone(),
+        }
+    }
+
+    /// Adds what an annex counted. What is the pool's alone (its state, size, capacity, the most threads it had; the
+    /// hooks, which they share) stays.
+    pub(crate) fn add(&mut self, annex: &Stats) {
+        self.threads += annex.threads;
+        self.active += annex.active;
+        self.idle += annex.idle;
+        self.spare += annex.spare;
+        self.queued += annex.queued;
+        self.oldest_wait = self.oldest_wait.max(annex.oldest_wait);
+        self.submitted += annex.submitted;
+        self.taken += annex.taken;
+        self.finished += annex.finished;
+        self.panicked += annex.panicked;
+        self.cancelled += annex.cancelled;
+        self.expired += annex.expired;
+        self.evicted += annex.evicted;
+        self.returned += annex.returned;
+        self.rejected.add(annex.rejected);
+        self.threads_started += annex.threads_started;
+        self.threads_stopped += annex.threads_stopped;
+        self.stops.add(annex.stops);
+        self.failed_starts += annex.failed_starts;
+        self.parks += annex.parks;
+        self.pending_timers += annex.pending_timers;
+        self.schedules += annex.schedules;
+        self.missed += annex.missed;
+        self.skipped += annex.skipped;
+        self.keepers += annex.keepers;
+        self.lateness.add(&annex.lateness);
+        self.wait.add(&annex.wait);
+        self.run.add(&annex.run);
+        for (mine, theirs) in self.levels.iter_mut().zip(&annex.levels) {
+            mine.add(theirs);
+        }
+        let all: u64 = self.levels.iter().map(|level| level.taken).sum();
+        for level in &mut self.levels {
+            let is_shared = level.share_target.is_some() && all > 0;
+            level.share_actual = is_shared.then(|| level.taken as f64 / all as f64);
+        }
+        self.views.extend_from_slice(&annex.views);
+    }
+}
+
 /// Tasks that were not accepted, by what became of them.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -165,6 +221,17 @@ pub struct RejectCounts {
     pub discarded: u64,
 }
 
+impl RejectCounts {
+    fn add(&mut self, other: RejectCounts) {
+        self.full += other.full;
+        self.shutdown += other.shutdown;
+        self.no_thread += other.no_thread;
+        self.would_deadlock += other.would_deadlock;
+        self.caller_ran += other.caller_ran;
+        self.discarded += other.discarded;
+    }
+}
+
 /// Worker threads that have ended, by reason.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -180,6 +247,12 @@ pub struct StopCounts {
 impl StopCounts {
     pub(crate) fn sum(self) -> u64 {
         self.closed + self.idle + self.surplus
+    }
+
+    fn add(&mut self, other: StopCounts) {
+        self.closed += other.closed;
+        self.idle += other.idle;
+        self.surplus += other.surplus;
     }
 }
 
@@ -233,4 +306,16 @@ pub struct ViewStats {
     pub taken: u64,
     /// From acceptance to start, sampled. Empty for a lane or a key without a name.
     pub wait: Histogram,
+}
+
+impl LevelStats {
+    fn add(&mut self, other: &LevelStats) {
+        self.queued += other.queued;
+        self.oldest_wait = self.oldest_wait.max(other.oldest_wait);
+        self.taken += other.taken;
+        self.promoted += other.promoted;
+        self.expired += other.expired;
+        self.evicted += other.evicted;
+        self.wait.add(&other.wait);
+    }
 }

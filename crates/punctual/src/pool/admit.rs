@@ -172,6 +172,9 @@ impl Engine {
                 return Plan::Start;
             }
         }
+        if let Some(root) = &self.root {
+            return self.plan_with_place(root, producers);
+        }
         let room = match capacity {
             Capacity::Unbounded => u64::MAX,
             // Without places only a hand that is free will do, and that was asked for above.

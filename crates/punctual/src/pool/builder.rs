@@ -21,6 +21,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What an engine is made from.
+#[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) name: Arc<str>,
     pub(crate) size: Size,
@@ -28,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) keep_alive: Duration,
     pub(crate) core_timeout: bool,
     pub(crate) spare_threads: usize,
+    pub(crate) blocking_threads: usize,
     pub(crate) reject: Reject,
     pub(crate) delayed_at_shutdown: AtShutdown,
     pub(crate) repeating_at_shutdown: AtShutdown,
@@ -48,8 +50,8 @@ pub(crate) struct Config {
     pub(crate) on_thread_stop: Option<ThreadHook>,
 }
 
-pub(crate) type TimeHook = Box<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
-pub(crate) type ThreadHook = Box<dyn Fn() + Send + Sync>;
+pub(crate) type TimeHook = Arc<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
+pub(crate) type ThreadHook = Arc<dyn Fn() + Send + Sync>;
 
 /// Settings of a pool to be; made by [`Pool::builder`].
 ///
@@ -74,6 +76,7 @@ pub struct PoolBuilder {
     core_timeout: bool,
     prestart: bool,
     spare_threads: Option<usize>,
+    blocking_threads: Option<usize>,
     reject: Reject,
     delayed_at_shutdown: AtShutdown,
     repeating_at_shutdown: AtShutdown,
@@ -97,7 +100,11 @@ pub struct PoolBuilder {
 pub const DEFAULT_QUEUE_CAPACITY: usize = 65_536;
 
 /// How long an idle thread beyond `core_threads` stays, unless the builder says otherwise.
-const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(60);
+pub(super) const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// The threads of [`Executor::blocking`](crate::Executor::blocking), unless the builder says otherwise or there are more
+/// cores.
+const DEFAULT_BLOCKING_THREADS: usize = 64;
 
 /// The most threads a pool may have.
 pub const MAX_THREADS: usize = MAX_WORKERS;
@@ -113,6 +120,7 @@ impl PoolBuilder {
             core_timeout: false,
             prestart: false,
             spare_threads: None,
+            blocking_threads: None,
             reject: Reject::default(),
             delayed_at_shutdown: AtShutdown::default(),
             repeating_at_shutdown: AtShutdown::default(),
@@ -176,6 +184,21 @@ impl PoolBuilder {
     /// [`is_would_deadlock`](crate::JoinError::is_would_deadlock).
     pub fn spare_threads(mut self, n: usize) -> Self {
         self.spare_threads = Some(n);
+        self
+    }
+
+    /// The most threads that [`Executor::blocking`](crate::Executor::blocking) runs on, beside the pool's own; they start
+    /// when they are needed and leave when they have been idle for the keep-alive time. Default: 64, or the available
+    /// parallelism if that is more. With 0 there is no such executor, and asking for it is an error.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::builder("web").core_threads(2).blocking_threads(16).build()?;
+    /// let files = pool.blocking()?;
+    /// assert_eq!(files.submit(|| "read")?.join()?, "read");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn blocking_threads(mut self, n: usize) -> Self {
+        self.blocking_threads = Some(n);
         self
     }
 
@@ -273,7 +296,7 @@ impl PoolBuilder {
     /// Told of each task that has run longer than its `slow_after`, and for how long, while it still runs: on a thread of
     /// the pool, not on the task's. A panic here is counted.
     pub fn on_slow(mut self, f: impl Fn(&TaskInfo<'_>, Duration) + Send + Sync + 'static) -> Self {
-        self.on_slow = Some(Box::new(f));
+        self.on_slow = Some(Arc::new(f));
         self
     }
 
@@ -284,7 +307,7 @@ impl PoolBuilder {
         limit: Duration,
         f: impl Fn(&TaskInfo<'_>, Duration) + Send + Sync + 'static,
     ) -> Self {
-        self.on_late = Some((limit, Box::new(f)));
+        self.on_late = Some((limit, Arc::new(f)));
         self
     }
 
@@ -377,13 +400,13 @@ impl PoolBuilder {
 
     /// Called on each worker before its first task.
     pub fn on_thread_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_start = Some(Box::new(f));
+        self.on_thread_start = Some(Arc::new(f));
         self
     }
 
     /// Called on each worker after its last task.
     pub fn on_thread_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.on_thread_stop = Some(Box::new(f));
+        self.on_thread_stop = Some(Arc::new(f));
         self
     }
 
@@ -443,6 +466,18 @@ impl PoolBuilder {
                 "set fewer spare threads, or fewer threads",
             ));
         }
+        let blocking_threads = self
+            .blocking_threads
+            .unwrap_or_else(|| DEFAULT_BLOCKING_THREADS.max(parallelism()));
+        let most = MAX_THREADS - spare_threads;
+        if blocking_threads > most {
+            return Err(ConfigError::new(
+                "blocking_threads",
+                blocking_threads,
+                format!("at most {most} threads, beside the spare ones, can be told apart"),
+                "set fewer blocking threads; more tasks than threads can wait in the queue",
+            ));
+        }
         if self.stack_size == Some(0) {
             return Err(ConfigError::new(
                 "stack_size",
@@ -475,6 +510,7 @@ impl PoolBuilder {
             keep_alive: self.keep_alive,
             core_timeout: self.core_timeout,
             spare_threads,
+            blocking_threads,
             reject: self.reject,
             delayed_at_shutdown: self.delayed_at_shutdown,
             repeating_at_shutdown: self.repeating_at_shutdown,
@@ -538,6 +574,7 @@ impl fmt::Debug for PoolBuilder {
             .field("core_timeout", &self.core_timeout)
             .field("prestart", &self.prestart)
             .field("spare_threads", &self.spare_threads)
+            .field("blocking_threads", &self.blocking_threads)
             .field("on_full", &self.reject)
             .field("delayed_at_shutdown", &self.delayed_at_shutdown)
             .field("repeating_at_shutdown", &self.repeating_at_shutdown)

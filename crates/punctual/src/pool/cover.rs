@@ -34,9 +34,11 @@ impl Engine {
         payload: P,
     ) -> Result<bool, Refused<P>> {
         {
-            let mut producers = self.room.producers();
+            // An annex has no places of its own.
+            let pool = self.top();
+            let mut producers = pool.room.producers();
             let capacity = producers.capacity();
-            let occupied = producers.occupied(&self.room);
+            let occupied = producers.occupied(&pool.room);
             let refusal = if producers.is_closed() {
                 Some(Refusal::Closed)
             } else if !producers.gate.line.is_empty() || occupied >= capacity.limit() {
@@ -70,14 +72,15 @@ impl Engine {
         // SAFETY: the entry is a share.
         let due = unsafe { Header::due(entry.pointer()) };
         let (axis, when) = due.expect("a delayed task is due some time");
+        let pool = self.top();
         let is_put_off = {
-            let mut producers = self.room.producers();
+            let mut producers = pool.room.producers();
             producers.cover();
             !producers.has_reservations() && producers.gate.take_put_off()
         };
         if is_put_off {
             // Idle workers stayed because of the reservation: their time runs again.
-            self.idle.wake_all();
+            pool.idle.wake_all();
         }
         match self.admit_delayed(axis, when, entry) {
             Ok(()) => Ok(false),
@@ -93,8 +96,9 @@ impl Engine {
     /// A covered task was taken, or ended otherwise.
     pub(crate) fn uncover(&self, tasks: usize) {
         if tasks > 0 && self.config.covers_delayed {
-            self.room.producers().uncover(tasks as u64);
-            self.permit_came_back();
+            let pool = self.top();
+            pool.room.producers().uncover(tasks as u64);
+            pool.permit_came_back();
         }
     }
 }

@@ -9,16 +9,16 @@
 //!
 //! **Spares.** While a worker's task waits inside the library (a join, a group, a scope) the pool has a hand less. For
 //! each such worker, up to `spare_threads`, both sizes are one larger: every rule below then lets a spare thread stand
-//! in, and sends one home when the wait is over.
+//! in, and sends one home when the wait is over. A pool and its annexes share their [`Spares`].
 
 use super::Size;
 use super::line::Waiter;
 use super::staff::Departure;
-use super::waits::{Stuck, Trouble, WaitNote, Waits};
+use super::waits::Waits;
 use crate::observe::StopCounts;
 use crate::queue::producers::Gate;
 use crate::sync::Arc;
-use crate::task::Token;
+use crate::sync::unmodelled::{AtomicUsize, Relaxed};
 use crate::time::{Tick, deadline_after};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(crate) struct Crew {
     pub(super) growth: Growth,
     pub(super) keep_alive: Duration,
     pub(super) core_timeout: bool,
-    pub(super) spare_threads: usize,
+    spares: Arc<Spares>,
     /// Alive, or being started.
     workers: usize,
     /// Being started: nobody may count on these yet.
@@ -50,18 +50,50 @@ pub(crate) struct Crew {
     fresh: usize,
     /// Workers whose task waits inside the library.
     blocked: usize,
+    /// Spares that this crew has taken for them.
+    standing_in: usize,
     /// A spare thread watches the clock.
     has_keeper: bool,
-    /// Those among them that wait, without a limit, for a task of this pool.
-    waits: Waits,
+    /// Those among them, here and in the annexes, that wait without a limit for a task of this pool. (An annex's own stays
+    /// empty.)
+    pub(super) waits: Waits,
     largest: usize,
     largest_since_resize: usize,
     /// A worker sleeps without a limit although idle workers leave: somebody relied on it.
     is_put_off: bool,
     /// Submissions that wait for room, in order.
     pub(super) line: VecDeque<Arc<Waiter>>,
+    /// Of an annex: places in its pool's queue that its waiting tasks hold. `None` for a pool, whose places are its own.
+    pub(super) lent: Option<u64>,
+    /// Of a pool: submissions to its annexes wait for a place in its queue.
+    pub(super) is_awaited_elsewhere: bool,
+    /// Of the annex behind `blocking()`: threads that it does without, for tasks that block elsewhere.
+    given_up: usize,
+    /// Of a pool: threads that it has instead.
+    gained: usize,
     starts: Starts,
     stops: StopCounts,
+}
+
+/// Threads beyond the sizes that are still to be had, by a pool and its annexes. Each crew counts what it took under its
+/// own lock, so the number itself needs no order.
+#[derive(Debug)]
+pub(crate) struct Spares(AtomicUsize);
+
+impl Spares {
+    pub(crate) fn new(threads: usize) -> Self {
+        Spares(AtomicUsize::new(threads))
+    }
+
+    fn take(&self) -> bool {
+        self.0
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+            .is_ok()
+    }
+
+    fn give(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 /// How starting threads went lately.
@@ -79,7 +111,8 @@ const DOUBLINGS: u32 = 10;
 
 impl Gate for Crew {
     fn is_waited_for(&self) -> bool {
-        !self.line.is_empty()
+        // Of an annex always: what its workers take gives a place of its pool back.
+        !self.line.is_empty() || self.is_awaited_elsewhere || self.lent.is_some()
     }
 }
 
@@ -102,59 +135,91 @@ impl Crew {
         growth: Growth,
         keep_alive: Duration,
         core_timeout: bool,
-        spare: usize,
+        spares: Arc<Spares>,
     ) -> Self {
         Crew {
             size,
             growth,
             keep_alive,
             core_timeout,
-            spare_threads: spare,
+            spares,
             workers: 0,
             starting: 0,
             fresh: 0,
             blocked: 0,
+            standing_in: 0,
             has_keeper: false,
             waits: Waits::default(),
             largest: 0,
             largest_since_resize: 0,
             is_put_off: false,
             line: VecDeque::new(),
+            lent: None,
+            is_awaited_elsewhere: false,
+            given_up: 0,
+            gained: 0,
             starts: Starts::default(),
             stops: StopCounts::default(),
         }
     }
 
-    /// How many threads may stand in for blocked ones now.
-    fn standing_in(&self) -> usize {
-        let spares = self.spare_threads - usize::from(self.has_keeper);
-        self.blocked.min(spares)
+    pub(crate) fn spares(&self) -> &Arc<Spares> {
+        &self.spares
+    }
+
+    /// Takes spares for blocked workers, as far as there are some. Says whether it took one.
+    pub(crate) fn stand_in(&mut self) -> bool {
+        let before = self.standing_in;
+        while self.standing_in < self.blocked && self.spares.take() {
+            self.standing_in += 1;
+        }
+        self.standing_in > before
+    }
+
+    /// Gives back what is not needed any more. Says whether it did.
+    fn step_back(&mut self) -> bool {
+        let is_one_too_many = self.standing_in > self.blocked;
+        if is_one_too_many {
+            self.standing_in -= 1;
+            self.spares.give();
+        }
+        is_one_too_many
     }
 
     /// A spare thread for the clock, if one is left.
     pub(crate) fn take_keeper(&mut self) -> bool {
-        let is_left = !self.has_keeper && self.standing_in() < self.spare_threads;
+        let is_left = !self.has_keeper && self.spares.take();
         self.has_keeper |= is_left;
         is_left
     }
 
     pub(crate) fn give_keeper_back(&mut self) {
         self.has_keeper = false;
+        self.spares.give();
+        self.stand_in();
     }
 
     /// Workers that there should be while tasks wait.
     pub(crate) fn wanted(&self) -> usize {
-        self.size.core.max(1) + self.standing_in()
+        self.size.core.max(1) + self.standing_in + self.gained
+    }
+
+    /// Workers that may be started while tasks wait and nobody is free.
+    pub(crate) fn ceiling(&self) -> usize {
+        match self.growth {
+            Growth::QueueFirst => self.wanted(),
+            Growth::ThreadsFirst => self.max(),
+        }
     }
 
     /// Workers that stay.
     pub(crate) fn core(&self) -> usize {
-        self.size.core + self.standing_in()
+        self.size.core + self.standing_in + self.gained
     }
 
     /// The most workers.
     pub(crate) fn max(&self) -> usize {
-        self.size.max + self.standing_in()
+        self.size.max + self.standing_in + self.gained - self.given_up
     }
 
     /// Alive, or being started.
@@ -268,47 +333,58 @@ impl Crew {
         old
     }
 
-    /// A worker's task begins to wait. With a note: without a limit, for tasks of this pool. `Err`: nobody could ever end
-    /// that wait, and it is not begun; if it must be waited all the same, the answer is somebody else to be called off.
-    pub(crate) fn block(&mut self, note: Option<WaitNote>) -> Result<Option<Token>, Stuck> {
+    /// One thread less from now on, for a task that blocks elsewhere. False: it would be the last.
+    pub(crate) fn cede(&mut self) -> bool {
+        let is_enough = self.given_up + 1 < self.size.max;
+        self.given_up += usize::from(is_enough);
+        is_enough
+    }
+
+    pub(crate) fn has_given_up(&self) -> bool {
+        self.given_up > 0
+    }
+
+    /// That task goes on.
+    pub(crate) fn reclaim(&mut self) {
+        self.given_up -= 1;
+    }
+
+    /// Threads that were given up and are no longer there.
+    pub(crate) fn ceded(&self) -> usize {
+        let most = self.size.max + self.standing_in;
+        self.given_up.min(most.saturating_sub(self.workers))
+    }
+
+    /// How many threads others have given up for this crew; the number from before.
+    pub(crate) fn set_gained(&mut self, gained: usize) -> usize {
+        std::mem::replace(&mut self.gained, gained)
+    }
+
+    /// A worker's task begins to wait.
+    pub(crate) fn block(&mut self) {
         self.blocked += 1;
-        let Some(note) = note else { return Ok(None) };
-        let must_wait = note.alarm.is_none();
-        self.waits.add(note);
-        let no_spare = self.workers >= self.max();
-        let trouble = self
-            .waits
-            .only_for_each_other()
-            .or_else(|| self.trouble().filter(|_| no_spare));
-        match trouble {
-            None => Ok(None),
-            Some(trouble) if must_wait => Ok(trouble.way_out),
-            Some(_) => {
-                self.waits.take_back();
-                self.blocked -= 1;
-                Err(Stuck)
-            }
-        }
+        self.stand_in();
     }
 
-    /// The wait is over.
-    pub(crate) fn unblock(&mut self, note: Option<usize>) {
+    /// The wait is over. Says whether a spare is to be had again.
+    pub(crate) fn unblock(&mut self) -> bool {
         self.blocked -= 1;
-        if let Some(number) = note {
-            self.waits.remove(number);
-        }
+        self.step_back()
     }
 
-    /// If every worker waits for a task of this pool, none will ever end.
-    pub(crate) fn trouble(&self) -> Option<Trouble> {
-        self.waits.everybody(self.workers)
+    /// Whether no thread can come in addition to those there are.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.workers >= self.max()
     }
 
     pub(crate) fn read(&self) -> CrewReading {
         CrewReading {
             size: self.size,
             threads: self.live(),
-            spare: self.live().saturating_sub(self.size.max).min(self.standing_in()),
+            spare: self
+                .live()
+                .saturating_sub(self.size.max)
+                .min(self.standing_in + self.gained),
             largest: self.largest,
             largest_since_resize: self.largest_since_resize,
             starts: self.starts.made,
@@ -320,9 +396,7 @@ impl Crew {
 
 #[cfg(test)]
 mod tests {
-    use super::super::waits::tests::forever;
     use super::*;
-    use crate::pool::waits::Awaits;
 
     fn crew(core: usize, max: usize, spare: usize) -> Crew {
         let mut crew = Crew::new(
@@ -330,7 +404,7 @@ mod tests {
             Growth::QueueFirst,
             Duration::ZERO,
             false,
-            spare,
+            Arc::new(Spares::new(spare)),
         );
         for _ in 0..core {
             crew.hire();
@@ -340,28 +414,20 @@ mod tests {
     }
 
     #[test]
-    fn the_last_worker_may_not_wait_when_no_spare_is_left() {
-        let mut crew = crew(2, 2, 0);
-        assert!(crew.block(Some(forever(1, Awaits::Unknown))).is_ok());
-        assert!(crew.block(Some(forever(2, Awaits::Unknown))).is_err());
-        assert!(crew.block(None).is_ok(), "a wait with a limit ends by itself");
-    }
-
-    #[test]
     fn a_blocked_worker_makes_room_for_one_spare() {
         let mut crew = crew(2, 2, 1);
         crew.fresh = 0;
         assert!(!crew.is_short(1, 0));
-        assert!(crew.block(None).is_ok());
+        crew.block();
         assert!(crew.is_short(0, 0), "a spare may stand in");
         assert!(!crew.is_short(0, 1), "but somebody is free");
         assert!(crew.is_short(1, 1), "and has something to do");
         crew.hire();
         crew.started();
-        assert!(crew.block(None).is_ok());
+        crew.block();
         assert!(!crew.is_short(9, 0), "there is only one");
-        crew.unblock(None);
-        crew.unblock(None);
+        assert!(!crew.unblock(), "the other one still needs it");
+        assert!(crew.unblock());
         assert!(crew.has_surplus(), "and it is sent home");
     }
 

@@ -5,8 +5,9 @@
 //! still unsettled always finds it. Handles, tasks and weak executors do not hold it. What it does is in the files
 //! beside this one: admission, staff, life.
 
+use super::annex::Annexes;
 use super::builder::Config;
-use super::crew::Crew;
+use super::crew::{Crew, Spares};
 use super::fork;
 use super::keys::Keys;
 use super::owner::Owner;
@@ -80,6 +81,10 @@ pub(crate) struct Engine {
     pub(super) me: Weak<Engine>,
     /// For `task::current_executor`.
     pub(crate) owner: Weak<Owner>,
+    /// Of an annex: the pool under whose roof it is.
+    pub(crate) root: Option<Arc<Engine>>,
+    /// Of a pool.
+    pub(super) annexes: Annexes,
 }
 
 /// The end of a pool, and those who wait for it or for quiet.
@@ -88,6 +93,8 @@ pub(super) struct Life {
     pub(super) moments: WaitWord,
     /// Threads that wait for the pool to be idle: workers about to sleep look here.
     pub(super) idle_watchers: AtomicUsize,
+    /// Threads of other parts of the pool that run a task of this one in place.
+    pub(super) visitors: AtomicUsize,
     /// Taken out by whoever ends the pool, and run without the lock.
     pub(super) on_terminated: Lock<Option<Box<dyn FnOnce() + Send>>>,
     /// Who runs that hook now: it ends the pool after it, so it must not wait for the end inside it.
@@ -151,85 +158,103 @@ impl Engine {
         fork::watch();
         // Not kept in two places: the rule may hold what its drop lets go.
         let reject = std::mem::take(&mut config.reject);
+        let spares = Arc::new(Spares::new(config.spare_threads));
         Arc::new_cyclic(|owner: &Weak<Owner>| {
-            let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
-                let clock = config.clock.clone();
-                let levels = config
-                    .discipline
-                    .as_ref()
-                    .map_or(0, |discipline| discipline.levels);
-                // A generation has sixteen bits: no process has the other one.
-                let is_plain = hooks.decorators.is_empty() && !clock.is_manual() && !config.inherits_priority;
-                let plain_generation = if is_plain {
-                    u32::from(fork::generation())
-                } else {
-                    u32::MAX
-                };
-                Engine {
-                    name: config.name.clone(),
-                    room: Room::with(
-                        config.queue.capacity(),
-                        config.discipline.as_ref(),
-                        &clock,
-                        Crew::new(
-                            config.size,
-                            config.growth,
-                            config.keep_alive,
-                            config.core_timeout,
-                            config.spare_threads,
-                        ),
-                    ),
-                    idle: Idle::new(),
-                    watched: hooks.watch_tasks() || clock.is_manual(),
-                    hooks: Arc::new(hooks),
-                    run_state: RunState::new(),
-                    attention: Attention(AtomicU32::new(0)),
-                    staff: Lock::new(Staff::default()),
-                    guests: Visible::new(),
-                    reject: Lock::new(reject),
-                    rejections: Rejections::default(),
-                    timers: Timers::new(&clock, &config),
-                    crowd: Crowd::new(),
-                    keys: Keys::new(),
-                    shown_views: Lock::new(Vec::new()),
-                    dropped_delayed: AtomicUsize::new(0),
-                    dropped_repeating: AtomicUsize::new(0),
-                    schedules: Lock::new(BTreeMap::new()),
-                    next_schedule: AtomicU64::new(1),
-                    life: Life {
-                        moments: WaitWord::new(0),
-                        idle_watchers: AtomicUsize::new(0),
-                        on_terminated: Lock::new(on_terminated),
-                        tidying: Lock::new(None),
-                        anchor: Lock::new(None),
-                    },
-                    clock,
-                    home: HomeRef::new(me.clone()),
-                    me: me.clone(),
-                    observed: Observed {
-                        wait: Recorder::new(),
-                        levels: (0..levels).map(|_| Recorder::new()).collect(),
-                        run: Recorder::new(),
-                        lateness: Recorder::new(),
-                        missed: AtomicU64::new(0),
-                        skipped: AtomicU64::new(0),
-                    },
-                    generation: fork::generation(),
-                    plain_generation,
-                    size: AtomicU64::new(config.size.to_bits()),
-                    core_leaves: AtomicBool::new(config.core_timeout),
-                    owner: owner.clone(),
-                    config,
-                }
-            });
-            *engine.life.anchor.lock() = Some(engine.clone());
-            let attached: Weak<Engine> = Arc::downgrade(&engine);
-            engine.clock.attach(attached.clone());
-            if !engine.clock.is_manual() {
-                recycle::register(attached);
-            }
+            let engine = Engine::make(config, Arc::new(hooks), spares, owner.clone(), None);
+            *engine.reject.lock() = reject;
+            *engine.life.on_terminated.lock() = on_terminated;
             Owner::new(engine)
         })
+    }
+
+    /// An engine that holds itself until it has terminated: a pool's, or, with a root, one of its annexes.
+    pub(super) fn make(
+        config: Config,
+        hooks: Arc<Hooks>,
+        spares: Arc<Spares>,
+        owner: Weak<Owner>,
+        root: Option<Arc<Engine>>,
+    ) -> Arc<Engine> {
+        let engine = Arc::new_cyclic(|me: &Weak<Engine>| {
+            let clock = config.clock.clone();
+            let levels = config
+                .discipline
+                .as_ref()
+                .map_or(0, |discipline| discipline.levels);
+            // A generation has sixteen bits: no process has the other one.
+            let is_plain = hooks.decorators.is_empty() && !clock.is_manual() && !config.inherits_priority;
+            let plain_generation = if is_plain {
+                u32::from(fork::generation())
+            } else {
+                u32::MAX
+            };
+            Engine {
+                name: config.name.clone(),
+                room: Room::with(
+                    config.queue.capacity(),
+                    config.discipline.as_ref(),
+                    &clock,
+                    Crew::new(
+                        config.size,
+                        config.growth,
+                        config.keep_alive,
+                        config.core_timeout,
+                        spares,
+                    ),
+                ),
+                idle: Idle::new(),
+                watched: hooks.watch_tasks() || clock.is_manual(),
+                hooks,
+                run_state: RunState::new(),
+                attention: Attention(AtomicU32::new(0)),
+                staff: Lock::new(Staff::default()),
+                guests: Visible::new(),
+                reject: Lock::new(Reject::default()),
+                rejections: Rejections::default(),
+                timers: Timers::new(&clock, &config),
+                crowd: Crowd::new(),
+                keys: Keys::new(),
+                shown_views: Lock::new(Vec::new()),
+                dropped_delayed: AtomicUsize::new(0),
+                dropped_repeating: AtomicUsize::new(0),
+                schedules: Lock::new(BTreeMap::new()),
+                next_schedule: AtomicU64::new(1),
+                life: Life {
+                    moments: WaitWord::new(0),
+                    idle_watchers: AtomicUsize::new(0),
+                    visitors: AtomicUsize::new(0),
+                    on_terminated: Lock::new(None),
+                    tidying: Lock::new(None),
+                    anchor: Lock::new(None),
+                },
+                clock,
+                home: HomeRef::new(me.clone()),
+                me: me.clone(),
+                observed: Observed {
+                    wait: Recorder::new(),
+                    levels: (0..levels).map(|_| Recorder::new()).collect(),
+                    run: Recorder::new(),
+                    lateness: Recorder::new(),
+                    missed: AtomicU64::new(0),
+                    skipped: AtomicU64::new(0),
+                },
+                generation: fork::generation(),
+                plain_generation,
+                size: AtomicU64::new(config.size.to_bits()),
+                core_leaves: AtomicBool::new(config.core_timeout),
+                owner,
+                root,
+                annexes: Annexes::new(),
+                config,
+            }
+        });
+        *engine.life.anchor.lock() = Some(engine.clone());
+        let attached: Weak<Engine> = Arc::downgrade(&engine);
+        engine.clock.attach(attached.clone());
+        if !engine.clock.is_manual() {
+            recycle::register(attached);
+        }
+        engine
     }
 
     /// Whether this process is a fork of the one that made the pool.
@@ -283,7 +308,8 @@ impl Engine {
         self.run_state.read().state()
     }
 
-    pub(crate) fn stats(&self) -> Stats {
+    /// Of these threads alone; see [`Engine::stats`].
+    pub(super) fn own_stats(&self) -> Stats {
         if self.is_forked() {
             // Whoever held a lock when the process was copied holds it here for ever: none is taken.
             return Stats::of_nothing(self.state(), self.size(), self.config.queue.capacity());
@@ -452,7 +478,8 @@ impl Attached for Engine {
         let has_work = !self.room.looks_empty() || !self.timers.due.looks_empty();
         let stirring = usize::from(sleepers > 0 && has_work);
         // The last worker of a closed pool has left, and ends the pool after that.
-        let is_ending = reading.state() >= State::Shutdown && reading.workers() == 0;
+        let is_ending =
+            reading.state() >= State::Shutdown && reading.workers() == 0 && !self.annexes.look_occupied();
         // It lets itself go when everybody has been told.
         let ending = usize::from(is_ending && self.life.anchor.lock().is_some());
         reading.workers() + stirring + ending

@@ -145,7 +145,7 @@ impl Engine {
                     deadline,
                 };
                 let sleep = Sleep {
-                    is_own: self.is_own_thread(),
+                    part: self.part_for(here),
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,

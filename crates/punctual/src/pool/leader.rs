@@ -133,7 +133,7 @@ impl Engine {
 
     /// A worker goes to work and leaves the clock: another is started if the size allows it, or the keeper is called.
     pub(crate) fn find_successor(self: &Arc<Self>) {
-        let is_short = self.run_state.read().workers() < self.size().core + self.keepers();
+        let is_short = self.run_state.read().workers() < self.ceiling() + self.keepers();
         if is_short && self.idle.read().idle() == 0 && self.needs_successor() {
             self.staff_up(false);
         }
@@ -205,6 +205,7 @@ impl Engine {
                 self.settle(unsettled);
             }
             self.idle.notify();
+            self.start_for_due();
             for other in piece.others.drain(..) {
                 self.ring(other);
             }

@@ -8,7 +8,7 @@
 use super::engine::Engine;
 use super::state::State;
 use crate::handle::Unrun;
-use crate::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use crate::sync::{atomic, this_thread};
 use crate::task::block::Entry;
 use crate::task::home::{Home, Removal};
@@ -31,6 +31,7 @@ impl Engine {
     /// No more tasks from here on; what was accepted runs.
     pub(crate) fn shutdown(&self) {
         self.close(State::Shutdown);
+        self.shut_annexes_down();
         self.try_terminate();
     }
 
@@ -60,16 +61,43 @@ impl Engine {
             return Vec::new();
         }
         // Closed and emptied before anybody is told: a task that ends because of the stop must not free its worker for
-        // one that should come back; and nobody is woken to take one meanwhile.
+        // one that should come back; and nobody is woken to take one meanwhile. The same for the annexes, each step for
+        // all of them.
+        self.refuse_tasks();
+        let annexes = self.annexes.all();
+        for annex in &annexes {
+            annex.refuse_tasks();
+        }
+        let mut unrun = self.take_all_out();
+        for annex in &annexes {
+            unrun.extend(annex.take_all_out());
+        }
+        self.tell_to_stop();
+        for annex in &annexes {
+            annex.tell_to_stop();
+            annex.try_terminate();
+        }
+        self.try_terminate();
+        unrun
+    }
+
+    fn refuse_tasks(&self) {
         self.room.attend(|producers| {
             producers.close();
             self.timers.refuse();
             self.run_state.raise(State::Shutdown);
         });
+    }
+
+    fn take_all_out(&self) -> Vec<Unrun> {
         // First what is delayed: its time must not come meanwhile.
         let delayed = self.return_delayed();
-        let mut unrun = self.drain();
+        let mut unrun = self.take_waiting_out();
         unrun.extend(delayed);
+        unrun
+    }
+
+    fn tell_to_stop(&self) {
         self.close(State::Stop);
         // After the state: a task that asks for its token from now on gets it fired.
         let mut tokens = self.staff.lock().tokens();
@@ -77,8 +105,6 @@ impl Engine {
         for token in tokens {
             token.cancel();
         }
-        self.try_terminate();
-        unrun
     }
 
     /// Takes the waiting tasks out. Scoped ones are cancelled: their closures may not leave their scope.
@@ -86,6 +112,14 @@ impl Engine {
         if self.is_forked() {
             return Vec::new();
         }
+        let mut unrun = self.take_waiting_out();
+        for annex in self.annexes.all() {
+            unrun.extend(annex.take_waiting_out());
+        }
+        unrun
+    }
+
+    fn take_waiting_out(&self) -> Vec<Unrun> {
         self.fire_all();
         let mut unrun = Vec::new();
         // In one section: what ends meanwhile must not make room in the queue for one that should come back.
@@ -174,7 +208,9 @@ impl Engine {
         // what waits can only become less. A submission that reserved a permit and then found the room closed comes
         // here itself.
         let (_, waiting) = self.room.glance();
-        if waiting > 0 || !self.timers.is_over() {
+        // A task that a thread of another part runs in place is taken out of what waits before that.
+        let is_visited = self.life.visitors.load(Acquire) > 0;
+        if waiting > 0 || is_visited || !self.timers.is_over() || self.annexes.is_occupied() {
             return;
         }
         if !self.run_state.raise(State::Tidying) {
@@ -190,6 +226,11 @@ impl Engine {
         // A paused schedule keeps no pool from ending, but whoever waits for it must hear of it.
         self.drop_repeating();
         self.tell();
+        if let Some(root) = &self.root {
+            // One of those that it waits for.
+            root.annex_ended(self);
+            root.try_terminate();
+        }
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
         // worker, or a canceller with a reference of its own.
         let anchor = self.life.anchor.lock().take();
@@ -209,8 +250,9 @@ impl Engine {
     /// look, which comes after its announcement, sees the counts this thread wrote.
     pub(crate) fn tell_idle_watchers(&self) {
         atomic::fence(SeqCst);
-        if self.life.idle_watchers.load(Relaxed) > 0 {
-            self.tell();
+        let pool = self.top();
+        if pool.life.idle_watchers.load(Relaxed) > 0 {
+            pool.tell();
         }
     }
 
@@ -221,7 +263,8 @@ impl Engine {
 
     /// Whether the pool's end depends on the calling thread: it is one of its workers, or it is ending the pool.
     pub(crate) fn is_own_thread(&self) -> bool {
-        here(|here| here.place() == Place::Task(self.identity()))
+        let pool = self.top().identity();
+        here(|here| here.host().is_some_and(|host| host.pool == pool))
             || (self.state() == State::Tidying && *self.life.tidying.lock() == Some(this_thread()))
     }
 
@@ -237,23 +280,40 @@ impl Engine {
         self.wait_until(limit, token, || self.state() == State::Terminated)
     }
 
-    /// Waits until nothing is queued and nothing runs. A task of this pool that asks does not count itself.
+    /// Waits until nothing is queued and nothing runs, here and in the annexes. A task of this pool that asks does not
+    /// count itself.
     pub(crate) fn wait_idle(&self, limit: Duration) -> bool {
         if self.is_forked() {
             return false;
         }
-        let myself = here(|here| here.tasks_of(&self.home));
         self.life.idle_watchers.fetch_add(1, Relaxed);
         atomic::fence(SeqCst);
         let own = here(|here| here.token());
-        let waited = self.wait_until(Some(limit), own.as_ref(), || {
-            let settled = || self.timers.tally(|| self.staff.lock().read());
-            let (queue, (timed, staff), ()) = self.room.tally(settled, |_| ());
-            let tally = queue.with(&timed.due);
-            tally.waiting() == 0 && tally.taken + tally.joined - staff.totals().ended() <= myself
-        });
+        let waited = self.wait_until(Some(limit), own.as_ref(), || self.is_all_idle());
         self.life.idle_watchers.fetch_sub(1, Relaxed);
         waited == Waited::Reached
+    }
+
+    fn is_all_idle(&self) -> bool {
+        let annexes = self.annexes.all();
+        let read = || -> Option<Vec<u64>> {
+            let annexes = annexes.iter().map(|annex| annex.accepted_if_idle());
+            std::iter::once(self.accepted_if_idle()).chain(annexes).collect()
+        };
+        let first = read();
+        // Whoever was idle in both readings, and was given nothing between them, was idle all the time between them: so
+        // all were at once.
+        first.is_some() && (annexes.is_empty() || first == read())
+    }
+
+    /// How many tasks came here, if none waits or runs but those that the calling thread is in the middle of.
+    fn accepted_if_idle(&self) -> Option<u64> {
+        let myself = here(|here| here.tasks_of(&self.home));
+        let settled = || self.timers.tally(|| self.staff.lock().read());
+        let (queue, (timed, staff), ()) = self.room.tally(settled, |_| ());
+        let tally = queue.with(&timed.due);
+        let is_idle = tally.waiting() == 0 && tally.taken + tally.joined - staff.totals().ended() <= myself;
+        is_idle.then(|| tally.accepted())
     }
 
     fn wait_until(
@@ -294,7 +354,8 @@ impl Engine {
         if self.is_forked() {
             return;
         }
-        let threads = self.staff.lock().take_threads();
+        let mut threads = self.take_threads();
+        threads.extend(self.annexes.take_threads());
         let me = this_thread();
         for thread in threads {
             if thread.thread().id() != me {

@@ -243,15 +243,17 @@ impl Engine {
         self.offer_room();
     }
 
-    /// Something came back or was added: hands permits to those in line, first come first served. Where a worker must be
-    /// started for the first of them it is started here: a place in line may belong to a future that nobody polls.
-    pub(crate) fn offer_room(&self) {
+    /// Hands permits to those in line, first come first served. Where a worker must be started for the first of them it is
+    /// started here: a place in line may belong to a future that nobody polls. True: nobody waits any more.
+    pub(super) fn serve_own_line(&self) -> bool {
         loop {
             let mut answers = Vec::new();
+            let mut is_served = false;
             let starts = {
                 let mut producers = self.room.producers();
                 loop {
                     if producers.gate.line.is_empty() {
+                        is_served = true;
                         break false;
                     }
                     let plan = self.plan(&mut producers, true);
@@ -273,9 +275,9 @@ impl Engine {
                 waiter.answer(answer);
             }
             if !starts {
-                return;
+                return is_served;
             }
-            let Some(me) = self.me.upgrade() else { return };
+            let Some(me) = self.me.upgrade() else { return true };
             let answer = match me.start_for_permit() {
                 Ok(permit) => {
                     permit.spend();
@@ -283,7 +285,7 @@ impl Engine {
                 }
                 Err(Some(_)) => NO_THREAD,
                 // Others are alive: one of them will serve the line.
-                Err(None) => return,
+                Err(None) => return false,
             };
             let first = self.room.producers().gate.line.pop_front();
             match first {

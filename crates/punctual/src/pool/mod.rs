@@ -6,6 +6,7 @@
 //! [`owner`] says who keeps it open.
 
 pub(crate) mod admit;
+mod annex;
 mod builder;
 mod cover;
 pub(crate) mod crew;
@@ -15,6 +16,7 @@ mod keeper;
 pub(crate) mod keys;
 mod lanes;
 mod leader;
+mod lent;
 mod life;
 pub(crate) mod line;
 #[cfg(all(test, loom))]
@@ -116,6 +118,7 @@ impl Pool {
             .core_threads(1)
             .max_threads(1)
             .spare_threads(0)
+            .blocking_threads(0)
             .queue(Queue::unbounded())
             .sealed("a pool made by Pool::single runs its tasks one after the other, on one thread")
             .build()
@@ -230,12 +233,12 @@ impl Pool {
 
     /// What happens to delayed tasks when the pool is shut down, from now on; if it has been, at once.
     pub fn set_delayed_at_shutdown(&self, policy: AtShutdown) {
-        self.engine().set_delayed_at_shutdown(policy);
+        self.engine().set_all_delayed_at_shutdown(policy);
     }
 
     /// What happens to schedules when the pool is shut down, from now on; if it has been, at once.
     pub fn set_repeating_at_shutdown(&self, policy: AtShutdown) {
-        self.engine().set_repeating_at_shutdown(policy);
+        self.engine().set_all_repeating_at_shutdown(policy);
     }
 
     /// Where it is in its life.
@@ -333,8 +336,8 @@ impl Pool {
         CloseReport {
             terminated,
             still_running: engine.stats().active,
-            cancelled_delayed: engine.dropped_delayed(),
-            cancelled_repeating: engine.dropped_repeating(),
+            cancelled_delayed: engine.all_dropped_delayed(),
+            cancelled_repeating: engine.all_dropped_repeating(),
             dropped,
         }
     }

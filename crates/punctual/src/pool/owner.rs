@@ -24,11 +24,25 @@ pub enum OnDrop {
 /// See the module's header.
 pub(crate) struct Owner {
     pub(crate) engine: Arc<Engine>,
+    /// Of an annex: its pool's, which it keeps open.
+    pool: Option<Arc<Owner>>,
 }
 
 impl Owner {
     pub(super) fn new(engine: Arc<Engine>) -> Self {
-        Owner { engine }
+        Owner { engine, pool: None }
+    }
+
+    pub(super) fn of_annex(engine: Arc<Engine>, pool: Arc<Owner>) -> Self {
+        Owner {
+            engine,
+            pool: Some(pool),
+        }
+    }
+
+    /// What keeps the pool open.
+    pub(crate) fn of_pool(self: &Arc<Self>) -> &Arc<Owner> {
+        self.pool.as_ref().unwrap_or(self)
     }
 }
 
@@ -36,6 +50,11 @@ impl Drop for Owner {
     fn drop(&mut self) {
         let engine = &self.engine;
         if engine.is_forked() {
+            return;
+        }
+        if let Some(pool) = &self.pool {
+            // The pool is what is waited for, by whoever drops its last owner.
+            engine.retire(&pool.engine);
             return;
         }
         match engine.config.on_drop {

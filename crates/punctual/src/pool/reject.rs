@@ -263,7 +263,7 @@ impl Engine {
         class: Class,
         refused: Refused<P>,
     ) -> Result<bool, Refused<P>> {
-        let reject = self.reject.lock().clone();
+        let reject = self.top().reject.lock().clone();
         let answer = match reject {
             Reject::Abort => Answer::Abort,
             Reject::CallerRuns => Answer::CallerRuns,
@@ -332,6 +332,7 @@ impl Engine {
         class: Class,
         mut refused: Refused<P>,
     ) -> Result<bool, Refused<P>> {
+        let places = self.places_of(class);
         let mut tries = 0;
         loop {
             let Reason::Full { capacity, .. } = refused.reason else {
@@ -341,8 +342,8 @@ impl Engine {
             if capacity == 0 || tries == MAX_TRIES {
                 return Err(refused);
             }
-            if let Some(slot) = self.evict_for_its_place(None) {
-                self.tell_evicted(slot);
+            if let Some(slot) = places.evict_for_its_place(None) {
+                places.tell_evicted(slot);
                 return self.publish(class, refused.payload, true, Permit::of_plan());
             }
             // A worker was faster; or there are only promised places, of submissions that are on their way.
@@ -353,6 +354,11 @@ impl Engine {
                 Err(again) => refused = again,
             }
         }
+    }
+
+    /// Whose places a task of this class takes: a delayed task of an annex takes one of its pool's.
+    fn places_of(self: &Arc<Self>, class: Class) -> &Arc<Engine> {
+        self.root.as_ref().filter(|_| class.is_timed()).unwrap_or(self)
     }
 
     /// Throws the oldest task of the least urgent level out and takes its place, if that level is less urgent.
@@ -397,7 +403,7 @@ impl Engine {
             refused.reason = Reason::WouldDeadlock;
             return Err(refused);
         }
-        match self.wait_for_room(limit) {
+        match self.places_of(class).wait_for_room(limit) {
             Ok(permit) => self.publish(class, refused.payload, true, permit),
             Err(None) => Err(refused),
             Err(Some(reason)) => {

@@ -94,7 +94,7 @@ impl Engine {
         Size::from_bits(self.size.load(Relaxed))
     }
 
-    fn check_here(&self) -> Result<(), ConfigError> {
+    pub(super) fn check_here(&self) -> Result<(), ConfigError> {
         if self.is_forked() {
             return Err(ConfigError::new(
                 "pool",
@@ -152,6 +152,9 @@ impl Engine {
         })?;
         // Those who sleep with the old time in mind look again.
         self.idle.wake_all();
+        for annex in self.annexes.all() {
+            annex.set_keep_alive(self.keep_alive_of_annexes())?;
+        }
         Ok(())
     }
 
@@ -207,20 +210,38 @@ impl Engine {
     }
 
     pub(crate) fn pause(&self) {
-        if !self.is_forked() && self.room.set_paused(true) {
-            self.timers.due.set_paused(true);
+        if !self.is_forked() && self.pause_all(true).is_some() {
             self.clock.hint();
         }
     }
 
     pub(crate) fn resume(self: &Arc<Self>) {
-        if !self.is_forked() && self.room.set_paused(false) {
-            self.timers.due.set_paused(false);
-            self.attention.set(Attention::DUE, true);
-            self.room.look(|producers, _| producers.gate.take_put_off());
-            self.idle.wake_all();
-            self.staff_up(false);
+        if !self.is_forked()
+            && let Some(annexes) = self.pause_all(false)
+        {
+            self.take_up_work();
+            for annex in annexes {
+                annex.take_up_work();
+            }
         }
+    }
+
+    /// For one room: from now on nothing is taken, or everything again. Says whether it changed.
+    pub(super) fn set_paused(&self, paused: bool) -> bool {
+        let changes = self.room.set_paused(paused);
+        if changes {
+            self.timers.due.set_paused(paused);
+        }
+        changes
+    }
+
+    /// It is not paused any more.
+    fn take_up_work(self: &Arc<Self>) {
+        self.attention.set(Attention::DUE, true);
+        self.room.look(|producers, _| producers.gate.take_put_off());
+        self.idle.wake_all();
+        self.staff_up(false);
+        self.serve_line();
     }
 
     /// Starts one core thread, if one is missing. False: none is, or it could not be started.
@@ -252,7 +273,8 @@ impl Engine {
                 return Hired::NotWanted;
             }
             let hands = producers.gate.fresh() + self.idle.read().idle() as u64;
-            let unserved = producers.held(&self.room).saturating_sub(hands);
+            let waiting = producers.held(&self.room) + self.timers.due.glance().1;
+            let unserved = waiting.saturating_sub(hands);
             if !wants(&producers.gate, unserved) {
                 return Hired::NotWanted;
             }
@@ -278,6 +300,35 @@ impl Engine {
         core > 0 && workers == core && !self.core_leaves.load(Relaxed) && self.idle.read().idle() > 0
     }
 
+    /// How many workers may be started while nobody is free, without a lock.
+    pub(super) fn ceiling(&self) -> usize {
+        match self.config.growth {
+            Growth::QueueFirst => self.size().core,
+            Growth::ThreadsFirst => self.size().max,
+        }
+    }
+
+    /// Tasks have come due: where threads come first, each gets one.
+    pub(super) fn start_for_due(&self) {
+        let is_short = self.config.growth == Growth::ThreadsFirst
+            && self.timers.due.glance().1 > self.idle.read().idle() as u64;
+        if is_short && let Some(me) = self.me.upgrade() {
+            me.staff_up(false);
+        }
+    }
+
+    /// A worker that was free has taken a task, and more wait: whoever brought them may have counted on it instead of
+    /// starting one of those that come beyond core.
+    pub(crate) fn call_another(self: &Arc<Self>) {
+        let may_start = self.room.look(|producers, _| {
+            let crew = &producers.gate;
+            crew.workers() < crew.ceiling() && crew.ceiling() > crew.size.core.max(1)
+        });
+        if may_start {
+            self.staff_up(false);
+        }
+    }
+
     /// As a submission does: starts a core thread if one is missing. `Err`: nobody is alive.
     pub(crate) fn ensure_worker(self: &Arc<Self>) -> Result<(), Reason> {
         loop {
@@ -286,7 +337,12 @@ impl Engine {
             let hired = self.hire_if(|crew, _| {
                 is_alone = crew.workers() == 0;
                 is_all_starting = crew.is_all_starting() && !is_alone;
-                crew.workers() < crew.wanted() && (is_alone || !crew.backs_off(|| self.clock.tick()))
+                // Where threads come first somebody is there for the clock while others are at work.
+                let is_short = crew.workers() < crew.wanted()
+                    || (crew.workers() < crew.ceiling()
+                        && self.idle.read().idle() == 0
+                        && self.needs_successor());
+                is_short && (is_alone || !crew.backs_off(|| self.clock.tick()))
             });
             match hired {
                 Hired::Failed if is_alone => return Err(Reason::NoThread),
@@ -333,7 +389,7 @@ impl Engine {
             let hired = self.hire_if(|crew, unserved| {
                 // Somebody must also be there to watch the clock.
                 let is_unled = self.idle.read().idle() == 0 && self.needs_successor();
-                let is_wanted = crew.workers() < crew.wanted() && (unserved > 0 || is_unled);
+                let is_wanted = crew.workers() < crew.ceiling() && (unserved > 0 || is_unled);
                 if !is_wanted {
                     self.attention.set(Attention::RETRY, false);
                 }

@@ -5,6 +5,7 @@
 
 use super::engine::Engine;
 use crate::observe::counters::{Counters, Totals};
+use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
 use crate::task::watch::Visible;
@@ -189,6 +190,21 @@ impl Engine {
         self.staff.lock().begin(post);
     }
 
+    /// A thread of another part of the pool is about to run a task of this one in place. The task still counts as waiting.
+    pub(crate) fn visitor_comes(&self, post: &Arc<Post>) {
+        self.life.visitors.fetch_add(1, AcqRel);
+        self.staff.lock().begin(post.clone());
+    }
+
+    /// It has run the task.
+    pub(crate) fn visitor_leaves(&self, post: &Arc<Post>) {
+        self.staff.lock().leave(post);
+        self.life.visitors.fetch_sub(1, AcqRel);
+        self.tell_idle_watchers();
+        // It may have been the last task of a closed pool.
+        self.try_terminate();
+    }
+
     /// A worker's last act: nothing of it is counted or asked for after this. The crew was told when it decided to leave.
     pub(crate) fn worker_leaves(&self, post: &Arc<Post>, number: usize, departure: Departure) {
         let thread = {
@@ -202,12 +218,21 @@ impl Engine {
             }
         };
         drop(thread);
+        // Somebody may wait for the place of a thread that it does without.
+        let is_less = self.room.producers().gate.has_given_up();
+        if let Some(root) = self.root.as_ref().filter(|_| is_less) {
+            root.count_ceded(self);
+        }
         let _ = self.run_state.leave();
         if departure == Departure::Closed {
             self.release_keeper();
         }
         self.clock.hint();
         self.try_terminate();
+    }
+
+    pub(super) fn take_threads(&self) -> Vec<JoinHandle<()>> {
+        self.staff.lock().take_threads()
     }
 
     /// Tasks that workers have run to their end, without those run in place.

@@ -1,8 +1,9 @@
-//! Who waits for whom, among the workers of a pool.
+//! Who waits for whom, among the workers of a pool and its annexes.
 //!
 //! In: a note for each worker whose task waits, without a limit, for tasks of its own pool. Out: whether a wait could ever
 //! end. Two troubles are seen: waits that only each other could end (a circle, through joins, groups, braces and the gates
-//! of views), and a pool all of whose workers wait. Not seen: circles through another pool, a lock or a channel.
+//! of views, and from one part of the pool to another), and a part all of whose workers wait for tasks of that part. Not seen:
+//! circles through another pool, a lock or a channel. The notes of annexes are among those of their pool.
 
 use crate::sync::{Arc, Lock};
 use crate::task::Token;
@@ -14,6 +15,8 @@ use std::fmt;
 /// A worker's wait, without a limit, for tasks of its own pool.
 #[derive(Debug)]
 pub(crate) struct WaitNote {
+    /// The part of the pool whose worker waits, if it waits for tasks of that part: no other could run them.
+    pub(crate) part: Option<usize>,
     /// Tells one note from another.
     pub(crate) number: usize,
     /// The tasks, by address, that the waiting thread is in the middle of.
@@ -122,31 +125,49 @@ pub(crate) struct Trouble {
 pub(crate) struct Waits(Vec<WaitNote>);
 
 impl Waits {
-    pub(super) fn add(&mut self, note: WaitNote) {
+    /// A worker of a part with so many workers, if all of them may be in trouble, begins to wait. `Err`: nobody could
+    /// ever end that wait, and it is not begun; if it must be waited all the same, the answer is somebody else to be called
+    /// off.
+    pub(crate) fn begin(&mut self, note: WaitNote, workers: Option<usize>) -> Result<Option<Token>, Stuck> {
+        let (must_wait, part) = (note.alarm.is_none(), note.part);
+        self.add(note);
+        let everybody = |waits: &Self| waits.everybody(part?, workers?);
+        match self.only_for_each_other().or_else(|| everybody(self)) {
+            None => Ok(None),
+            Some(trouble) if must_wait => Ok(trouble.way_out),
+            Some(_) => {
+                self.take_back();
+                Err(Stuck)
+            }
+        }
+    }
+
+    fn add(&mut self, note: WaitNote) {
         self.0.push(note);
     }
 
     /// The newest wait is not begun after all.
-    pub(super) fn take_back(&mut self) {
+    fn take_back(&mut self) {
         self.0.pop();
     }
 
-    pub(super) fn remove(&mut self, number: usize) {
+    pub(crate) fn remove(&mut self, number: usize) {
         let index = self.0.iter().position(|each| each.number == number);
         self.0.remove(index.expect("a wait that ends was noted"));
     }
 
-    /// Whether as many wait as there are workers.
-    pub(super) fn everybody(&self, workers: usize) -> Option<Trouble> {
-        let waiting = self.0.iter().filter(|each| each.goes_on()).count();
-        (waiting == workers).then(|| Trouble::among(&self.0.iter().collect::<Vec<_>>()))
+    /// Whether as many wait for tasks of their own part as it has workers.
+    pub(crate) fn everybody(&self, part: usize, workers: usize) -> Option<Trouble> {
+        let there: Vec<&WaitNote> = self.0.iter().filter(|each| each.part == Some(part)).collect();
+        let waiting = there.iter().filter(|each| each.goes_on()).count();
+        (waiting == workers).then(|| Trouble::among(&there))
     }
 
     /// Waits that can only be ended by each other, with the newest among them.
     ///
     /// Begins with all waits that go on as suspects, and acquits, until nothing changes, those that wait for something
     /// which does not depend on a suspect. If suspects have all slots of a gate, nobody else is past it.
-    pub(super) fn only_for_each_other(&self) -> Option<Trouble> {
+    fn only_for_each_other(&self) -> Option<Trouble> {
         let mut suspects: Vec<&WaitNote> = self.0.iter().filter(|each| each.goes_on()).collect();
         loop {
             let before = suspects.len();
@@ -178,12 +199,13 @@ impl Trouble {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     /// A wait that goes on for ever, of the thread that runs this task.
-    pub(in crate::pool) fn forever(running: usize, awaits: Awaits) -> WaitNote {
+    fn forever(running: usize, awaits: Awaits) -> WaitNote {
         WaitNote {
+            part: Some(0),
             number: running,
             running: vec![running],
             slots: Vec::new(),
@@ -231,6 +253,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn the_last_worker_of_a_part_may_not_wait_for_its_own_tasks_when_no_spare_is_left() {
+        let mut waits = Waits::default();
+        assert!(waits.begin(forever(1, Awaits::Unknown), Some(2)).is_ok());
+        assert!(waits.begin(forever(2, Awaits::Unknown), Some(2)).is_err());
+        assert!(
+            waits.begin(forever(2, Awaits::Unknown), None).is_ok(),
+            "a spare may come"
+        );
+        waits.remove(2);
+        let mut elsewhere = forever(2, Awaits::Unknown);
+        elsewhere.part = None;
+        assert!(waits.begin(elsewhere, Some(2)).is_ok(), "others may end it");
+    }
+
+    #[test]
     fn a_circle_leads_through_a_gate_whose_slots_all_wait() {
         let gate = Passage { gate: 77, limit: 2 };
         let mut waits = Waits::default();
@@ -260,7 +297,7 @@ pub(super) mod tests {
         over.goes_on = GoesOn(Box::new(|| false));
         waits.add(over);
         assert!(!is_hopeless(&mut waits, join(2, 1)));
-        assert!(waits.everybody(2).is_none());
+        assert!(waits.everybody(0, 2).is_none());
     }
 
     #[test]

@@ -105,6 +105,14 @@ impl Queue {
         }
     }
 
+    /// The same discipline without a bound of its own.
+    pub(crate) fn unlimited(&self) -> Self {
+        Queue {
+            capacity: Capacity::Unbounded,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn capacity(&self) -> Capacity {
         self.capacity
     }

@@ -40,7 +40,7 @@ pub(crate) struct Producers<G> {
     open_until: u64,
     /// Permits of submissions that are starting a worker before they publish.
     pub(super) reserved: u64,
-    /// Permits of tasks that wait elsewhere, for their time.
+    /// Permits of tasks that wait elsewhere: for their time, or in an annex.
     covered: u64,
     pub(super) closed: bool,
     pub(super) paused: bool,
@@ -228,6 +228,12 @@ impl<G: Gate> Producers<G> {
     pub(crate) fn cover(&mut self) {
         self.unreserve();
         self.covered += 1;
+    }
+
+    /// A permit for a task that waits in an annex.
+    pub(crate) fn lend(&mut self) {
+        self.covered += 1;
+        self.shut();
     }
 
     pub(crate) fn uncover(&mut self, tasks: u64) {

@@ -393,6 +393,11 @@ impl<G: Gate> Room<G> {
         })
     }
 
+    /// Whether nothing may be taken, at a glance.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.load(Relaxed)
+    }
+
     /// Two loads; may be old, both ways.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {

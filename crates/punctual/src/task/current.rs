@@ -51,9 +51,13 @@ pub(crate) struct Host<'a> {
     pub(crate) home: &'a HomeRef,
     /// The pool's number, see [`Place::Task`].
     pub(crate) identity: usize,
+    /// As that, of the pool to which an annex belongs.
+    pub(crate) pool: usize,
     /// For tasks that it runs in place.
     pub(crate) aside: &'a Counters,
     pub(crate) visible: &'a Visible,
+    /// Whether its task blocks, and has said so.
+    pub(crate) is_in_section: &'a Cell<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -253,7 +257,7 @@ pub(crate) fn is_inside() -> bool {
     here(|here| here.is_in_task())
 }
 
-impl Here<'_> {
+impl<'a> Here<'a> {
     pub(crate) fn is_in_task(&self) -> bool {
         match self {
             Here::Outside => false,
@@ -270,11 +274,16 @@ impl Here<'_> {
     }
 
     /// Whose worker this thread is, if it is one.
-    pub(crate) fn host(&self) -> Option<Host<'_>> {
+    pub(crate) fn host(&self) -> Option<Host<'a>> {
         match self {
             Here::Outside => None,
             Here::Inside(frame) => frame.host,
         }
+    }
+
+    /// As [`Here::host`], inside a task.
+    pub(crate) fn host_of_task(&self) -> Option<Host<'a>> {
+        self.host().filter(|_| self.is_in_task())
     }
 
     /// How many tasks this thread is in the middle of, one inside the other.
@@ -350,10 +359,10 @@ impl Here<'_> {
         self.frames().filter(mine).count() as u64
     }
 
-    /// What the task that calls is, if it is one of this home's.
-    pub(crate) fn class_in(&self, home: &HomeRef) -> Option<Class> {
+    /// What the task that calls is, if it is one of a home for which this holds.
+    pub(crate) fn class_in(&self, is_home: impl FnOnce(&HomeRef) -> bool) -> Option<Class> {
         let frame = match self {
-            Here::Inside(frame) if std::ptr::eq(frame.home, home) => frame,
+            Here::Inside(frame) if is_home(frame.home) => frame,
             _ => return None,
         };
         match frame.task.get() {

@@ -46,7 +46,7 @@ mod token;
 pub(crate) mod view;
 pub(crate) mod watch;
 
-pub use crate::executor::current_executor;
+pub use crate::executor::{blocking_section, current_executor};
 pub use current::{CurrentTask, current, sleep};
 pub use info::{Outcome, Priority, TaskInfo};
 pub use token::{Cancelled, Token};

@@ -85,11 +85,14 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
     let clock = Clock::system();
     let visible = Visible::new();
     let counters = Counters::new();
+    let is_in_section = std::cell::Cell::new(false);
     let host = Host {
         home: &home.me,
         identity: 1,
+        pool: 0,
         aside: &counters,
         visible: &visible,
+        is_in_section: &is_in_section,
     };
     let frame = Frame::of_worker(host, &clock);
     let hooks = Arc::new(hooks);

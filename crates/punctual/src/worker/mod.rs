@@ -2,12 +2,14 @@
 //!
 //! In: a pool's engine. Out: its tasks, run one at a time in the order the [`search`] finds them; a worker leaves when
 //! the pool is closed and nothing waits, when it has been idle for the keep-alive time, or when there are too many.
-//! [`idle`] decides who sleeps and who is woken, [`spare`] what happens while a task waits for another.
+//! [`idle`] decides who sleeps and who is woken, [`spare`] what happens while a task waits for another, [`section`] what
+//! happens while it blocks on something else.
 
 pub(crate) mod idle;
 #[cfg(all(test, loom))]
 mod models;
 mod search;
+pub(crate) mod section;
 pub(crate) mod spare;
 
 use crate::pool::State;
@@ -23,6 +25,7 @@ use crate::task::run::Runner;
 use crate::task::{Frame, Host, recycle};
 use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
 use idle::Bed;
+use std::cell::Cell;
 use std::time::Duration;
 
 /// How long a worker looks for the next task before it sleeps. Five microseconds miss a submitter that waits for
@@ -49,16 +52,19 @@ const TIME_EVERY: u64 = 64;
 
 /// The body of a worker thread; says why it ended. (`None`: in a forked child, where it is nobody's worker.)
 pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> {
+    let is_in_section = Cell::new(false);
     let host = Host {
         home: &engine.home,
         identity: engine.identity(),
+        pool: engine.top().identity(),
         aside: &post.aside,
         visible: &post.visible,
+        is_in_section: &is_in_section,
     };
     let frame = Frame::of_worker(host, &engine.clock);
     frame.enter(|| {
         if let Some(hook) = &engine.config.on_thread_start {
-            engine.hooks.call(hook);
+            engine.hooks.call(|| hook());
         }
         let runner = Runner {
             frame: &frame,
@@ -100,7 +106,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             },
         };
         if let Some(hook) = &engine.config.on_thread_stop {
-            engine.hooks.call(hook);
+            engine.hooks.call(|| hook());
         }
         Some(departure)
     })
@@ -156,6 +162,14 @@ impl Worker<'_> {
     /// Looks for a task once.
     fn look(&mut self, slot: &mut Slot) -> bool {
         if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
+            if self.is_fresh {
+                // Whoever counts free hands must not count on this one.
+                self.is_fresh = false;
+                self.engine.room.look(|producers, _| {
+                    producers.gate.warm();
+                    producers.shut();
+                });
+            }
             return true;
         }
         if self.is_fresh {
@@ -280,8 +294,10 @@ impl Worker<'_> {
             // such a time after it has stopped being idle (model `a_limit_is_set_while_the_last_worker_goes_to_work`).
             atomic::fence(SeqCst);
             let is_unled = self.engine.needs_leader();
-            if is_unled || !self.engine.room.is_empty() || self.engine.timers.has_due() {
-                self.engine.idle.notify();
+            let has_more = !self.engine.room.is_empty() || self.engine.timers.has_due();
+            let is_called = (is_unled || has_more) && self.engine.idle.notify();
+            if has_more && !is_called {
+                self.shared.call_another();
             }
             if is_unled {
                 self.shared.find_successor();

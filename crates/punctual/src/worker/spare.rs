@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::pool::engine::{Attention, Engine};
+use crate::pool::staff::Post;
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
 use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
 use crate::sync::Arc;
@@ -43,21 +44,21 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     let Some(host) = here.host() else { return false };
-    if block.state.load().is_claimed() || block.class.is_timed() || !is_own(here, block) {
+    if block.state.load().is_claimed() || block.class.is_timed() {
         return false;
     }
     let Some(engine) = engine_of(host.home) else {
         return false;
     };
+    if !is_own(here, block) {
+        // SAFETY: the caller's promise.
+        return unsafe { run_elsewheres_in_place(here, &engine, pointer) };
+    }
     if claim_in_place(here, block) == Claim::Lost {
         return false;
     }
     // Counted before it runs: what has ended is part of what was taken.
-    let level = engine.room.level_of_task(block);
-    engine.remove_queued(Removal::Joined, level, block.state.load().is_parked());
-    if block.class.is_viewed() {
-        engine.leaves_view_unrun(block, Removal::Joined);
-    }
+    engine.taken_in_place(block);
     let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
     let runner = Runner {
         frame: &frame,
@@ -68,6 +69,38 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     };
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
+    true
+}
+
+/// As [`run_child_in_place`] for a task of another part of the same pool: an annex, or the pool itself. It is counted there,
+/// as that of a thread which comes for one task.
+///
+/// # Safety
+/// As there.
+unsafe fn run_elsewheres_in_place(here: Here<'_>, host: &Engine, pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    // Its home is not followed before the claim is won: it may be gone with the task's end.
+    let Some(engine) = host.part_of(block) else {
+        return false;
+    };
+    if claim_in_place(here, block) == Claim::Lost {
+        return false;
+    }
+    let post = Arc::new(Post::new());
+    engine.visitor_comes(&post);
+    engine.taken_in_place(block);
+    let frame = Frame::nested(here, &engine.home, &engine.clock, &post.visible, true);
+    let runner = Runner {
+        frame: &frame,
+        hooks: &engine.hooks,
+        home: &*engine,
+        counters: &post.aside,
+        watched: engine.watched,
+    };
+    // SAFETY: the claim is won, and the caller holds a share.
+    frame.enter(|| unsafe { runner.run_in_place(pointer) });
+    engine.visitor_leaves(&post);
     true
 }
 
@@ -84,7 +117,7 @@ fn claim_in_place(here: Here<'_>, block: &Header) -> Claim {
 }
 
 /// Whether the calling thread is a worker of the task's pool. The caller holds a share of the block.
-pub(crate) fn is_own(here: Here<'_>, block: &Header) -> bool {
+fn is_own(here: Here<'_>, block: &Header) -> bool {
     let Some(host) = here.host() else { return false };
     match block.view() {
         Some(view) => view.home().is_same(host.home),
@@ -92,7 +125,7 @@ pub(crate) fn is_own(here: Here<'_>, block: &Header) -> bool {
     }
 }
 
-fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
+pub(super) fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
     let home: Arc<dyn std::any::Any + Send + Sync> = home.upgrade()?;
     home.downcast::<Engine>().ok()
 }
@@ -100,13 +133,37 @@ fn engine_of(home: &HomeRef) -> Option<Arc<Engine>> {
 /// A worker's sleep: what ends it early, and while this lives the pool may have another thread instead.
 pub(crate) struct Lent {
     engine: Arc<Engine>,
+    counts: bool,
     note: Option<usize>,
+}
+
+/// Whose tasks a worker waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Those of the threads it belongs to.
+    Own,
+    /// Those of another part of the same pool.
+    Same,
+    /// Another pool's; or it is no worker.
+    Foreign,
+}
+
+/// Of a task. The caller holds a share of the block.
+pub(crate) fn part_of(here: Here<'_>, block: &Header) -> Part {
+    if is_own(here, block) {
+        return Part::Own;
+    }
+    let engine = here.host().and_then(|host| engine_of(host.home));
+    match engine.and_then(|engine| engine.part_of(block)) {
+        Some(_) => Part::Same,
+        None => Part::Foreign,
+    }
 }
 
 /// What a sleep waits for.
 pub(crate) struct Sleep<'a, 'w> {
-    /// Whether the awaited tasks are of the pool whose worker this is.
-    pub(crate) is_own: bool,
+    /// Whose tasks are awaited.
+    pub(crate) part: Part,
     pub(crate) awaits: Awaits,
     pub(crate) wait: &'a Wait<'w>,
     /// Bits of the word that say that the wait is as good as over, beside those of the wait itself.
@@ -123,17 +180,19 @@ pub(crate) fn is_worker(here: Here<'_>) -> bool {
 /// Announces that the calling thread is about to sleep. `Ok(None)`: it is no worker, and nobody cares. The answer must be
 /// dropped before what the wait borrows.
 pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>, Stuck> {
-    let Some(host) = here.host().filter(|_| here.is_in_task()) else {
+    let Some(host) = here.host_of_task() else {
         return Ok(None);
     };
     let Some(engine) = engine_of(host.home).filter(|engine| !engine.is_forked()) else {
         return Ok(None);
     };
     // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
-    let is_noted = sleep.is_own && sleep.wait.deadline.is_none();
+    let is_own = sleep.part == Part::Own;
+    let is_noted = sleep.wait.deadline.is_none() && sleep.part != Part::Foreign;
     let number = std::ptr::from_ref(sleep.wait).addr();
     let must_wait = sleep.alarm.is_none();
     let note = is_noted.then(|| WaitNote {
+        part: is_own.then(|| engine.identity()),
         number,
         running: here.blocks(),
         slots: here.slots(),
@@ -141,9 +200,12 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
         awaits: sleep.awaits,
         alarm: sleep.alarm,
     });
-    let alarm = engine.block(note)?;
+    // In a blocking section somebody stands in already.
+    let counts = !host.is_in_section.get();
+    let alarm = engine.block(note, counts)?;
     let lent = Lent {
         engine,
+        counts,
         note: is_noted.then_some(number),
     };
     if let Some(alarm) = alarm {
@@ -154,7 +216,10 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     // And for those in line there is a hand more.
     lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
-    if is_noted && let Some(trouble) = lent.engine.trouble() {
+    if is_noted
+        && is_own
+        && let Some(trouble) = lent.engine.trouble()
+    {
         if !must_wait {
             return Err(Stuck);
         }
@@ -178,22 +243,57 @@ fn goes_on(wait: &Wait<'_>, over: u32) -> GoesOn {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.engine.unblock(self.note);
+        self.engine.unblock(self.note, self.counts);
     }
 }
 
 impl Engine {
-    fn block(&self, note: Option<WaitNote>) -> Result<Option<Token>, Stuck> {
+    /// Of this engine's tasks.
+    pub(crate) fn part_for(&self, here: Here<'_>) -> Part {
+        match here.host() {
+            Some(host) if host.identity == self.identity() => Part::Own,
+            Some(host) if host.pool == self.top().identity() => Part::Same,
+            _ => Part::Foreign,
+        }
+    }
+
+    /// A task that somebody is about to run in place has left its queue, or its line.
+    fn taken_in_place(&self, block: &Header) {
+        let level = self.room.level_of_task(block);
+        self.remove_queued(Removal::Joined, level, block.state.load().is_parked());
+        if block.class.is_viewed() {
+            self.leaves_view_unrun(block, Removal::Joined);
+        }
+    }
+
+    /// A worker's task begins to wait, and counts as such unless somebody stands in already. With a note: without a limit,
+    /// for tasks of this pool.
+    fn block(&self, note: Option<WaitNote>, counts: bool) -> Result<Option<Token>, Stuck> {
         self.room.look(|producers, _| {
             producers.shut();
-            producers.gate.block(note)
+            if counts {
+                producers.gate.block();
+            }
+            let Some(note) = note else { return Ok(None) };
+            let workers = self
+                .if_alone(&producers.gate)
+                .filter(|_| producers.gate.is_complete());
+            let answer = self.with_waits(&mut producers.gate, |waits| waits.begin(note, workers));
+            if answer.is_err() && counts {
+                producers.gate.unblock();
+            }
+            answer
         })
     }
 
-    fn unblock(&self, note: Option<usize>) {
+    fn unblock(&self, note: Option<usize>, counts: bool) {
+        let mut is_spared = false;
         let surplus = self.room.look(|producers, _| {
             producers.shut();
-            producers.gate.unblock(note);
+            if let Some(number) = note {
+                self.with_waits(&mut producers.gate, |waits| waits.remove(number));
+            }
+            is_spared = counts && producers.gate.unblock();
             let surplus = producers.gate.has_surplus();
             self.attention.set(Attention::SURPLUS, surplus);
             surplus
@@ -202,10 +302,19 @@ impl Engine {
             // If all others are idle, one of them is the one too many.
             self.idle.notify();
         }
+        if is_spared {
+            self.offer_spare();
+        }
     }
 
+    /// If every worker waits for a task of this part, none will ever end.
     fn trouble(&self) -> Option<Trouble> {
-        self.room.look(|producers, _| producers.gate.trouble())
+        self.room.look(|producers, _| {
+            let workers = self.if_alone(&producers.gate)?;
+            self.with_waits(&mut producers.gate, |waits| {
+                waits.everybody(self.identity(), workers)
+            })
+        })
     }
 
     /// Runs a task that was not accepted on the thread that brought it.

@@ -1,5 +1,7 @@
 //! The pool from outside: one binary, a module per promise.
 
+/// Threads of their own: `KOT-..`, `PRI-10`, traps 55 to 60.
+mod apart;
 /// Work by the wall clock, and a wall clock that is put: `STPE-..`, fault 12.
 mod calendar;
 /// Every mix of panic, cancel, drop, await and stop.

@@ -1,6 +1,6 @@
 //! What several modules need: a worker held at a gate, and limits that are generous because machines are not.
 
-use punctual::{Pool, Queue, Stats};
+use punctual::{Executor, Pool, Queue, Stats};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct Held {
 }
 
 /// Submits a task that blocks its worker, and returns once it runs.
-pub(crate) fn hold(pool: &Pool) -> Held {
+pub(crate) fn hold(pool: &Executor) -> Held {
     let (open, gate) = channel::<()>();
     let (begun, has_begun): (Sender<()>, Receiver<()>) = channel();
     pool.execute(move || {

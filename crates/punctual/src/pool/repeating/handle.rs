@@ -254,7 +254,7 @@ impl ScheduleHandle {
             let _lent = spare::lend(
                 here,
                 Sleep {
-                    is_own: engine.is_own_thread(),
+                    part: engine.part_for(here),
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,

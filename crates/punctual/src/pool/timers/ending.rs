@@ -3,7 +3,7 @@
 //! In: a pool that is shut down or stopped, and its policies. Out: the stores empty of what will not run. What is due by
 //! then is no longer delayed, whether somebody has looked or not.
 
-use super::{Counts, Due};
+use super::{Counts, Due, Timers};
 use crate::handle::Unrun;
 use crate::pool::engine::Engine;
 use crate::pool::watch::patience_of;
@@ -49,6 +49,20 @@ impl Closing {
     pub(super) fn is_open_for(&self, class: Class) -> bool {
         let goes_on = class.is_repeated() && self.repeating == AtShutdown::Run;
         !self.is_closed || (goes_on && !self.is_stopped)
+    }
+}
+
+impl Timers {
+    /// What happens at the end to delayed tasks, and to schedules.
+    pub(in crate::pool) fn at_shutdown(&self) -> (AtShutdown, AtShutdown) {
+        let book = self.book.lock();
+        (book.closing.delayed, book.closing.repeating)
+    }
+
+    pub(in crate::pool) fn set_at_shutdown(&self, delayed: AtShutdown, repeating: AtShutdown) {
+        let mut book = self.book.lock();
+        book.closing.delayed = delayed;
+        book.closing.repeating = repeating;
     }
 }
 
