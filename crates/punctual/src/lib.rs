@@ -240,7 +240,7 @@ pub use error::{AnyError, ConfigError, JoinError, Reason, Rejected, Timeout};
 pub use executor::{Executor, TaskBuilder, WeakExecutor};
 pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef, Unrun};
 pub use lane::Lane;
-pub use observe::{Histogram, LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
+pub use observe::{Explanation, Histogram, LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
 pub use pool::{
     Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
     Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,

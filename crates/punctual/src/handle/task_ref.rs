@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::cancel::{Cancel, cancel, is_elsewhere, remove};
+use crate::observe::{Explanation, Place};
 use crate::sync::Arc;
 use crate::task::Priority;
 use crate::task::block::{Header, Reference};
@@ -138,6 +139,29 @@ impl TaskRef {
         let (axis, due) = unsafe { Header::due(self.held.pointer()) }?;
         let now = self.header().clock().on(axis);
         Some(Duration::from_nanos(due.saturating_sub(now)))
+    }
+
+    /// Why it has not started yet: where it waits, how many go before it, which view holds it, when it should start. A look
+    /// at a few counters, which may be old when it is read.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// pool.pause();
+    /// let (_first, second) = (pool.submit(|| ())?, pool.submit(|| ())?);
+    /// let why = second.task_ref().explain();
+    /// assert_eq!(why.at_most_before(), Some(1));
+    /// assert!(why.to_string().contains("the pool is paused"));
+    /// pool.resume();
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let header = self.header();
+        let home = (!is_elsewhere(header)).then(|| header.reach_home()).flatten();
+        match home {
+            Some(home) => home.explain(header, self.remaining()),
+            None => Explanation::of(Place::Over),
+        }
     }
 
     /// Unique in the process; says nothing about order.

@@ -4,10 +4,13 @@
 //! never contradicts itself. Nothing here acts on a pool.
 
 pub(crate) mod counters;
+mod explain;
 mod histogram;
 mod stats;
 
+pub use explain::Explanation;
 pub use histogram::Histogram;
 pub use stats::{LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
 
+pub(crate) use explain::Place;
 pub(crate) use histogram::Recorder;

@@ -16,7 +16,7 @@ use super::repeating::Repeating;
 use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
-use crate::observe::{LevelStats, Recorder, Stats};
+use crate::observe::{Explanation, LevelStats, Recorder, Stats};
 use crate::queue::{LevelTally, Room, Tally};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Relaxed};
@@ -459,6 +459,10 @@ impl Home for Engine {
         } else {
             self.leave_without_slots(view, true);
         }
+    }
+
+    fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation {
+        self.explain_task(task, remaining)
     }
 
     fn forget_key(&self, key: u64, view: usize) {

@@ -11,6 +11,7 @@ mod builder;
 mod cover;
 pub(crate) mod crew;
 pub(crate) mod engine;
+mod explain;
 pub(crate) mod fork;
 mod keeper;
 pub(crate) mod keys;

@@ -60,6 +60,20 @@ pub(crate) struct Discipline {
     pub(crate) targets: Vec<f64>,
 }
 
+impl Discipline {
+    pub(crate) fn is_strict(&self) -> bool {
+        matches!(self.rule, Rule::Strict)
+    }
+
+    /// How long a task waits before it counts as one of the next level; `None` where waiting does not count.
+    pub(crate) fn step(&self) -> Option<Duration> {
+        match &self.rule {
+            Rule::Aging(aging) => Some(aging.delay(1)),
+            Rule::Strict | Rule::Shares(_) => None,
+        }
+    }
+}
+
 impl PriorityQueue {
     pub(super) fn new(capacity: Capacity) -> Self {
         PriorityQueue {

@@ -11,10 +11,12 @@
 use super::block::{Entry, Header, Reference};
 use super::view::View;
 use super::{Class, Outcome, Priority, TaskInfo};
+use crate::observe::Explanation;
 use crate::sync::{Arc, Weak};
 use crate::time::Tick;
 use std::any::Any;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// How a task left without being taken by a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub(crate) trait Home: Any + Send + Sync {
     fn is_stopping(&self) -> bool;
     /// All that concerns the run of a view's task is done: its slots, if it had them, go on.
     fn leave_view(&self, view: &Arc<View>, had_slots: bool);
+    /// Why a task that has not ended waits; `remaining`: how long until its time.
+    fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation;
     /// A keyed view is gone.
     fn forget_key(&self, key: u64, view: usize);
 }

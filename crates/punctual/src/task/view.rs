@@ -34,6 +34,9 @@ const KEPT_PLACES: usize = 4;
 /// Of a line that nobody watches one arrival in this many is noted.
 const NOTE_EVERY: usize = 16;
 
+/// So much of a line is looked through for one task.
+const LOOKED_THROUGH: usize = 1024;
+
 /// No limit.
 pub(crate) const ANY_NUMBER: u32 = u32::MAX;
 
@@ -421,6 +424,14 @@ impl View {
             oldest: gate.line.front().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
         }
+    }
+
+    /// Whether a task stands in the line. `None`: not among the first thousand, and there are more.
+    pub(crate) fn has_in_line(&self, task: &Header) -> Option<bool> {
+        let gate = self.gate.lock();
+        let is_it = |parked: &Parked| std::ptr::eq(parked.entry.header(), task);
+        let is_here = gate.line.iter().take(LOOKED_THROUGH).any(is_it);
+        (is_here || gate.line.len() <= LOOKED_THROUGH).then_some(is_here)
     }
 
     /// Whether the wait of the task that is being made is measured, and for how many it speaks.

@@ -3,6 +3,7 @@
 mod cancelling;
 mod counting;
 mod ending;
+mod explaining;
 mod joining;
 mod limiting;
 mod ordering;

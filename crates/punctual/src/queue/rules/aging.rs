@@ -93,7 +93,7 @@ impl Aging {
     }
 
     /// How long a task of that level can be overtaken by later ones.
-    pub(super) fn delay(&self, level: usize) -> Duration {
+    pub(in crate::queue) fn delay(&self, level: usize) -> Duration {
         super::nanos(u128::from(self.step) * level as u128)
     }
 }
