@@ -9,10 +9,12 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.RecursiveAction;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
 
@@ -47,6 +49,8 @@ public final class Peers {
 
     static final class PlainThread extends Thread implements Slotted {
         final int slot = claim();
+        /** Where this thread is on its way through the levels. */
+        long where;
 
         PlainThread(Runnable body) {
             super(body);
@@ -94,12 +98,15 @@ public final class Peers {
 
     // ---- pools --------------------------------------------------------------------------------------------------
 
-    static ExecutorService open(String peer, boolean overload) {
+    static ExecutorService open(String peer, boolean overload, int workers) {
         switch (peer) {
             case "j-fixed-lbq":
-                return fixed(overload ? new LinkedBlockingQueue<>(OVERLOADED) : new LinkedBlockingQueue<>());
+                return fixed(workers,
+                    overload ? new LinkedBlockingQueue<>(OVERLOADED) : new LinkedBlockingQueue<>());
             case "j-fixed-abq":
-                return fixed(new ArrayBlockingQueue<>(overload ? OVERLOADED : ROOM));
+                return fixed(workers, new ArrayBlockingQueue<>(overload ? OVERLOADED : ROOM));
+            case "j-tpe-pbq":
+                return fixed(workers, new PriorityBlockingQueue<>());
             case "j-fjp":
                 return new ForkJoinPool(WORKERS, ForkThread::new, null, false);
             default:
@@ -107,8 +114,8 @@ public final class Peers {
         }
     }
 
-    static ExecutorService fixed(BlockingQueue<Runnable> queue) {
-        return new ThreadPoolExecutor(WORKERS, WORKERS, 0, TimeUnit.SECONDS, queue, PlainThread::new,
+    static ExecutorService fixed(int workers, BlockingQueue<Runnable> queue) {
+        return new ThreadPoolExecutor(workers, workers, 0, TimeUnit.SECONDS, queue, PlainThread::new,
             new ThreadPoolExecutor.CallerRunsPolicy());
     }
 
@@ -301,6 +308,165 @@ public final class Peers {
         return System.nanoTime() - start;
     }
 
+    // ---- levels (M, N1): see src/measure/levels/circle.rs -------------------------------------------------------
+
+    static final int[] BACKLOGS = {0, 1_000, 100_000};
+    static final String[] BACKLOG_NAMES = {"backlog_0", "backlog_1k", "backlog_100k"};
+    static final long STEP = 0x9e3779b97f4a7c15L;
+    static final AtomicLong NUMBERS = new AtomicLong();
+
+    /** A task that a priority queue can order: by level, and in a level by its number. */
+    abstract static class Job implements Runnable, Comparable<Job> {
+        final int level;
+        final long number = NUMBERS.getAndIncrement();
+
+        Job(int level) {
+            this.level = level;
+        }
+
+        @Override
+        public int compareTo(Job other) {
+            return level != other.level ? Integer.compare(level, other.level) : Long.compare(number, other.number);
+        }
+    }
+
+    static final class Counted extends Job {
+        final long token;
+
+        Counted(int level, long token) {
+            super(level);
+            this.token = token;
+        }
+
+        @Override
+        public void run() {
+            ran(token);
+        }
+    }
+
+    static final class Holding extends Job {
+        final CountDownLatch held = new CountDownLatch(1);
+        final CountDownLatch release;
+
+        Holding(CountDownLatch release) {
+            super(0);
+            this.release = release;
+        }
+
+        @Override
+        public void run() {
+            held.countDown();
+            try {
+                release.await();
+            } catch (InterruptedException never) {
+                throw new IllegalStateException(never);
+            }
+        }
+    }
+
+    static int levelAt(long position) {
+        return (int) (position >>> 62);
+    }
+
+    static int nextLevel() {
+        PlainThread thread = (PlainThread) Thread.currentThread();
+        thread.where += STEP;
+        return levelAt(thread.where);
+    }
+
+    static final class Circle {
+        final ExecutorService pool;
+        final AtomicInteger ended = new AtomicInteger();
+        volatile boolean over;
+
+        Circle(ExecutorService pool) {
+            this.pool = pool;
+        }
+
+        void push() {
+            pool.execute(new Turn(this, nextLevel()));
+        }
+    }
+
+    static final class Turn extends Job {
+        final Circle circle;
+
+        Turn(Circle circle, int level) {
+            super(level);
+            this.circle = circle;
+        }
+
+        @Override
+        public void run() {
+            if (circle.over) {
+                circle.ended.incrementAndGet();
+                return;
+            }
+            circle.push();
+            ran(1);
+        }
+    }
+
+    static double circulate(ExecutorService pool, int workers, int backlog, long tasks) throws Exception {
+        Circle circle = new Circle(pool);
+        CountDownLatch release = new CountDownLatch(1);
+        for (int w = 0; w < workers; w++) {
+            Holding holding = new Holding(release);
+            pool.execute(holding);
+            holding.held.await();
+        }
+        int all = backlog + workers;
+        for (int i = 0; i < all; i++) {
+            circle.push();
+        }
+        long base = total();
+        long start = System.nanoTime();
+        release.countDown();
+        waitFor(base, tasks);
+        long ran = total() - base;
+        long time = System.nanoTime() - start;
+        circle.over = true;
+        while (circle.ended.get() < all) {
+            LockSupport.parkNanos(50_000);
+        }
+        return (double) time / ran;
+    }
+
+    static long fireOverLevels(ExecutorService pool, long tasks) {
+        long base = total();
+        long start = System.nanoTime();
+        for (long i = 0; i < tasks; i++) {
+            if (i % LOOK_EVERY == 0) {
+                while (i - (total() - base) > WINDOW - LOOK_EVERY) {
+                    Thread.yield();
+                }
+            }
+            pool.execute(new Counted(levelAt(i * STEP), i));
+        }
+        waitFor(base, tasks);
+        return System.nanoTime() - start;
+    }
+
+    static String besideBacklogs(ExecutorService pool, int workers, int repeat, long tasks) throws Exception {
+        StringBuilder figures = new StringBuilder();
+        for (int b = 0; b < BACKLOGS.length; b++) {
+            double last = 0;
+            for (int i = 0; i < Math.max(1, repeat); i++) {
+                last = circulate(pool, workers, BACKLOGS[b], tasks);
+            }
+            figures.append(figure(BACKLOG_NAMES[b], last));
+        }
+        return figures.toString();
+    }
+
+    static String fromOutside(ExecutorService pool, int repeat, long tasks) {
+        double last = 0;
+        for (int i = 0; i < Math.max(1, repeat); i++) {
+            last = (double) fireOverLevels(pool, tasks) / tasks;
+        }
+        return figure("outside", last);
+    }
+
     static String idle(ExecutorService pool, long tasks) throws Exception {
         fire(pool, tasks);
         System.out.println("ready");
@@ -361,7 +527,9 @@ public final class Peers {
     }
 
     static String run(String scenario, String peer, int count, int repeat) throws Exception {
-        ExecutorService pool = open(peer, scenario.equals("F"));
+        // In M a push and a pop are one thread's work.
+        int workers = scenario.equals("M") ? 1 : WORKERS;
+        ExecutorService pool = open(peer, scenario.equals("F"), workers);
         switch (scenario) {
             case "A":
                 return passes(repeat, count, () -> fire(pool, count));
@@ -386,6 +554,10 @@ public final class Peers {
                 return memory(pool, count, false);
             case "L-submit":
                 return memory(pool, count, true);
+            case "M":
+                return besideBacklogs(pool, workers, repeat, count);
+            case "N1":
+                return fromOutside(pool, repeat, count) + besideBacklogs(pool, workers, repeat, count);
             default:
                 throw new IllegalArgumentException("unknown scenario " + scenario);
         }

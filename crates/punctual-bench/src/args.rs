@@ -14,7 +14,7 @@ pub(crate) const HELP: &str = "\
 punctual-bench: Punctual and its peers, interleaved in one run
 
 usage: punctual-bench [OPTIONS]
-       punctual-bench ir A|C|G PEER TASKS   one bare pass, for valgrind --tool=callgrind
+       punctual-bench ir A|B|C|G PEER TASKS   one bare pass, for valgrind --tool=callgrind
 
   --quick        smaller sizes, 6 rounds: a good quarter of an hour instead of more than an hour
   --only X       only this scenario, by its letter, or one part of it, as G-churn (repeatable; see --list)
@@ -184,9 +184,14 @@ fn instructions(words: impl Iterator<Item = String>) -> Result<Command, String> 
     };
     let scenario = match scenario.as_str() {
         "A" => Scenario::A,
+        "B" => Scenario::B,
         "C" => Scenario::C,
         "G" => Scenario::GInsert,
-        other => return Err(format!("unknown scenario '{other}' for ir, allowed are A, C, G")),
+        other => {
+            return Err(format!(
+                "unknown scenario '{other}' for ir, allowed are A, B, C, G"
+            ));
+        }
     };
     let peer: Peer = peer.parse()?;
     if peer.kind() == Kind::Jvm {
@@ -277,7 +282,11 @@ mod tests {
     #[test]
     fn errors_name_the_value_and_what_is_allowed() {
         for (line, value, allowed) in [
-            ("--only Z", "'Z'", "A, A2, B, C, D, E, F, G, H, I, J, K, L"),
+            (
+                "--only Z",
+                "'Z'",
+                "A, A2, B, C, D, E, F, G, H, I, J, K, L, M, N1, N2, N5",
+            ),
             ("--only", "--only", "letter"),
             ("--peer go", "'go'", "rayon"),
             ("--peer ours-bounded", "'ours-bounded'", "rivals"),
@@ -290,7 +299,7 @@ mod tests {
             ("--gate --rounds 5", "--rounds 5", "at least 6"),
             ("child A", "1 words", "SCENARIO PEER SIZES"),
             ("child A rayon 5", "'5'", "COUNTxREPEAT"),
-            ("ir E rayon 5", "'E'", "A, C, G"),
+            ("ir E rayon 5", "'E'", "A, B, C, G"),
             ("ir A j-fjp 5", "'j-fjp'", "Rust peers"),
             ("ir A rayon none", "'none'", "number"),
         ] {

@@ -143,8 +143,9 @@ impl Samples {
         for metric in self.metrics(scenario) {
             for ours in peers.iter().filter(is_ours) {
                 let rivals = peers.iter().filter(|peer| peer.kind() != Kind::Ours);
-                // The control is ours unbounded; against the other configuration it would show more than noise.
-                let rivals = rivals.filter(|peer| peer.kind() != Kind::Control || *ours == Peer::Ours);
+                // The control repeats one configuration; against another it would show more than noise.
+                let rivals =
+                    rivals.filter(|peer| peer.kind() != Kind::Control || *ours == scenario.controlled());
                 let mut block: Vec<Row> = rivals
                     .filter_map(|rival| self.row(scenario, metric, *ours, *rival))
                     .collect();

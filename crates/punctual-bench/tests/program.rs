@@ -247,8 +247,48 @@ fn the_jvm_peers_answer_in_every_scenario_or_are_skipped_with_a_reason() {
 }
 
 #[test]
+fn levels_are_measured_for_every_rule_and_against_heaps() {
+    let mut args = vec!["--scale", "0.0005", "--rounds", "1"];
+    for letter in ["M", "N1", "N2", "N5"] {
+        args.extend(["--only", letter]);
+    }
+    for peer in ["heap-pool", "j-tpe-pbq", "ours-fifo", "tokio", "ours-again"] {
+        args.extend(["--peer", peer]);
+    }
+    let output = bench(&args);
+    let text = stdout(&output);
+    assert!(
+        output.status.success() && !text.contains("FAILED"),
+        "{text}{}",
+        stderr(&output)
+    );
+    for part in [
+        "OURS 4 levels, strict",
+        "OURS 4 levels, aging",
+        "OURS 4 levels, shares",
+        "ours again (A/A control)",
+        "ours-fifo",
+        "5x heap-pool",
+        "N2 urgent_p99, 4 levels, strict",
+        "share_error, %",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    let tables = text.split("== losses").next().unwrap_or_default();
+    assert_eq!(tables.matches("\n  heap-pool").count(), 7, "{text}");
+    if !text.contains("JVM peers skipped: ") {
+        assert_eq!(tables.matches("\n  j-tpe-pbq").count(), 7, "{text}");
+    }
+}
+
+#[test]
 fn a_bare_pass_runs_for_callgrind() {
-    for scenario in ["A", "C", "G"] {
+    for scenario in ["A", "B", "C", "G"] {
         assert!(bench(&["ir", scenario, "ours", "500"]).status.success());
+    }
+    for peer in ["ours-strict", "ours-aging", "ours-shares"] {
+        for scenario in ["A", "B", "C"] {
+            assert!(bench(&["ir", scenario, peer, "500"]).status.success());
+        }
     }
 }

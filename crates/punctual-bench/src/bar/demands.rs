@@ -184,4 +184,20 @@ pub(super) const BAR: &[Demand] = &[
         Some(112.0),
         Some(89.0),
     ),
+    demand(
+        Scenario::M,
+        "backlog_100k",
+        Against::One(Peer::HeapPool),
+        Some(5.0),
+        Some(10.0),
+    ),
+    demand(
+        Scenario::N1,
+        "backlog_100k",
+        Against::One(Peer::HeapPool),
+        Some(5.0),
+        None,
+    ),
+    demand(Scenario::N2, "urgent_p99", Against::Best, Some(5.0), None),
+    demand(Scenario::N5, "share_error", Against::AtMost, Some(5.0), None),
 ];

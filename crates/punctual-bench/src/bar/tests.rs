@@ -166,6 +166,36 @@ fn flatness_and_wake_ups_are_absolute() {
 }
 
 #[test]
+fn every_rule_of_levels_must_beat_the_heap_and_the_jvm_is_only_shown() {
+    use Standing::{Goal, Met, Missed};
+    let m = |ours, heap, jvm| standings(Scenario::M, ours_and(ours, heap, jvm));
+    assert_eq!(m(10.0, 100.0, 1.0), [Goal; 3]);
+    assert_eq!(m(10.0, 50.0, 1.0), [Met; 3]);
+    let shares_are_slow = |peer| match peer {
+        Peer::OursShares => 10.1,
+        other => ours_and(10.0, 50.0, 1.0)(other),
+    };
+    assert_eq!(standings(Scenario::N1, shares_are_slow), [Met, Met, Missed]);
+}
+
+#[test]
+fn an_urgent_task_must_beat_both_pools_without_levels() {
+    let n2 = |fifo, tokio| {
+        standings(Scenario::N2, move |peer| match peer {
+            Peer::OursFifo => fifo,
+            Peer::Tokio => tokio,
+            _ => 20.0,
+        })
+    };
+    // Of both metrics only the tail is judged.
+    assert_eq!(n2(100.0, 500.0), [Standing::Met]);
+    assert_eq!(n2(99.0, 500.0), [Standing::Missed]);
+    assert_eq!(n2(500.0, 99.0), [Standing::Missed]);
+    assert_eq!(standings(Scenario::N5, |_| 5.0), [Standing::Met]);
+    assert_eq!(standings(Scenario::N5, |_| 5.1), [Standing::Missed]);
+}
+
+#[test]
 fn every_demand_is_on_a_metric_that_exists() {
     for demand in BAR {
         let known = demand.scenario.metrics();

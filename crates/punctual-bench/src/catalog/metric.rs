@@ -75,6 +75,20 @@ const IDLE_CALENDAR: &[Metric] = &[
 const EXECUTE: &[Metric] = &[metric("execute", "B/task"), metric("execute_heap", "B/task")];
 const SUBMIT: &[Metric] = &[metric("submit", "B/task"), metric("submit_heap", "B/task")];
 
+const PUSH_POP: &[Metric] = &[
+    metric("backlog_0", "ns/pair"),
+    metric("backlog_1k", "ns/pair"),
+    metric("backlog_100k", "ns/pair"),
+];
+const LEVELS: &[Metric] = &[
+    metric("outside", "ns/task"),
+    metric("backlog_0", "ns/task"),
+    metric("backlog_1k", "ns/task"),
+    metric("backlog_100k", "ns/task"),
+];
+const URGENT: &[Metric] = &[metric("urgent_p50", "us"), metric("urgent_p99", "us")];
+const SHARES: &[Metric] = &[metric("share_error", "%")];
+
 impl Scenario {
     pub(crate) fn metrics(self) -> &'static [Metric] {
         match self {
@@ -92,6 +106,10 @@ impl Scenario {
             Scenario::KCalendar => IDLE_CALENDAR,
             Scenario::LExecute => EXECUTE,
             Scenario::LSubmit => SUBMIT,
+            Scenario::M => PUSH_POP,
+            Scenario::N1 => LEVELS,
+            Scenario::N2 => URGENT,
+            Scenario::N5 => SHARES,
             Scenario::A | Scenario::A2 | Scenario::B | Scenario::C | Scenario::D | Scenario::F => NS_PER_TASK,
         }
     }

@@ -37,10 +37,14 @@ pub(crate) enum Scenario {
     KCalendar,
     LExecute,
     LSubmit,
+    M,
+    N1,
+    N2,
+    N5,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Scenario; 20] = [
+    pub(crate) const ALL: [Scenario; 24] = [
         Scenario::A,
         Scenario::A2,
         Scenario::B,
@@ -61,6 +65,10 @@ impl Scenario {
         Scenario::KCalendar,
         Scenario::LExecute,
         Scenario::LSubmit,
+        Scenario::M,
+        Scenario::N1,
+        Scenario::N2,
+        Scenario::N5,
     ];
 
     pub(crate) fn letter(self) -> &'static str {
@@ -91,6 +99,10 @@ impl Scenario {
             Scenario::KCalendar => "K-calendar",
             Scenario::LExecute => "L-execute",
             Scenario::LSubmit => "L-submit",
+            Scenario::M => "M",
+            Scenario::N1 => "N1",
+            Scenario::N2 => "N2",
+            Scenario::N5 => "N5",
         }
     }
 
@@ -116,6 +128,10 @@ impl Scenario {
             Scenario::KCalendar => "idle pool with calendar work days away, watched for 30 s",
             Scenario::LExecute => "memory per queued task, fire and forget (JVM: heap after gc)",
             Scenario::LSubmit => "memory per queued task with handle (JVM: heap after gc)",
+            Scenario::M => "push and pop over 4 levels on one worker, beside 0, 1k, 100k that wait",
+            Scenario::N1 => "4 levels, two workers: from outside, and beside 0, 1k, 100k that wait",
+            Scenario::N2 => "wait of an URGENT task each 1 ms, behind 1000 LOW ones of ~20 us",
+            Scenario::N5 => "shares 50/30/15/5, all levels full: largest error in any 1000 picks",
         }
     }
 
@@ -155,6 +171,20 @@ impl Scenario {
         self.is_insertion() || knows_time
     }
 
+    /// Needs peers that tell levels apart, or stand for those that cannot.
+    pub(crate) fn is_levelled(self) -> bool {
+        matches!(self, Scenario::M | Scenario::N1 | Scenario::N2 | Scenario::N5)
+    }
+
+    /// Whom the control repeats.
+    pub(crate) fn controlled(self) -> Peer {
+        if self.is_levelled() {
+            Peer::OursStrict
+        } else {
+            Peer::Ours
+        }
+    }
+
     /// For how long the parent looks at an idle child; `None` for scenarios that measure themselves.
     pub(crate) fn watch(self) -> Option<Duration> {
         match self {
@@ -171,12 +201,17 @@ impl Scenario {
 
     fn takes(self, peer: Peer) -> bool {
         use Peer::{
-            AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1, Crossbeam, JFixedAbq,
-            JFixedLbq, JStpe, Ours, OursAgain, OursBounded, SchedTp, TokioDelayQueue, TokioInterval,
-            TokioSleep, TokioSpawnSleep,
+            AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1, Crossbeam, HeapPool,
+            JFixedAbq, JFixedLbq, JStpe, JTpePbq, Ours, OursAgain, OursBounded, OursFifo, OursShares,
+            OursStrict, SchedTp, Tokio, TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
+            Scenario::M | Scenario::N1 => {
+                peer.is_levelled() || matches!(peer, OursAgain | HeapPool | JTpePbq)
+            }
+            Scenario::N2 => matches!(peer, OursStrict | OursAgain | OursFifo | Tokio),
+            Scenario::N5 => peer == OursShares,
             _ if peer.is_levelled() => false,
             Scenario::F => is_ours || matches!(peer, Crossbeam | JFixedLbq | JFixedAbq),
             Scenario::GInsert | Scenario::GBytes | Scenario::GChurn => {
@@ -233,6 +268,13 @@ impl Scenario {
             }
             Scenario::ISame | Scenario::ISpread => {
                 Some("tokio-delayqueue keeps numbers, not closures, and one task takes them all")
+            }
+            Scenario::M | Scenario::N1 => {
+                Some("each task that runs submits the next, at another level: as many wait all the time")
+            }
+            Scenario::N2 => Some("ours-fifo: one pool of ours without levels, as tokio is one"),
+            Scenario::N5 => {
+                Some("in percent of the level's target; two picks that change places are 2 in LOW")
             }
             _ => None,
         }

@@ -24,6 +24,10 @@ pub(crate) enum Peer {
     Threadpool,
     RustyPool,
     Crossbeam,
+    /// One pool of ours without levels, where the one with levels is measured: what there was before.
+    OursFifo,
+    /// A heap behind a lock and two threads: what people write when they need priorities.
+    HeapPool,
     SchedTp,
     /// A boxed `Sleep`, polled once.
     TokioSleep,
@@ -40,6 +44,8 @@ pub(crate) enum Peer {
     JFixedAbq,
     JFjp,
     JStpe,
+    /// `ThreadPoolExecutor` over a `PriorityBlockingQueue`.
+    JTpePbq,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +59,7 @@ pub(crate) enum Kind {
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 28] = [
+    pub(crate) const ALL: [Peer; 31] = [
         Peer::Ours,
         Peer::OursBounded,
         Peer::OursStrict,
@@ -68,6 +74,8 @@ impl Peer {
         Peer::Threadpool,
         Peer::RustyPool,
         Peer::Crossbeam,
+        Peer::OursFifo,
+        Peer::HeapPool,
         Peer::SchedTp,
         Peer::TokioSleep,
         Peer::TokioSpawnSleep,
@@ -82,6 +90,7 @@ impl Peer {
         Peer::JFixedAbq,
         Peer::JFjp,
         Peer::JStpe,
+        Peer::JTpePbq,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -100,6 +109,8 @@ impl Peer {
             Peer::Threadpool => "threadpool",
             Peer::RustyPool => "rusty_pool",
             Peer::Crossbeam => "crossbeam",
+            Peer::OursFifo => "ours-fifo",
+            Peer::HeapPool => "heap-pool",
             Peer::SchedTp => "sched-tp",
             Peer::TokioSleep => "tokio-sleep",
             Peer::TokioSpawnSleep => "tokio-spawn-sleep",
@@ -114,6 +125,7 @@ impl Peer {
             Peer::JFixedAbq => "j-fixed-abq",
             Peer::JFjp => "j-fjp",
             Peer::JStpe => "j-stpe",
+            Peer::JTpePbq => "j-tpe-pbq",
         }
     }
 
@@ -122,7 +134,7 @@ impl Peer {
             Peer::Ours | Peer::OursBounded => Kind::Ours,
             Peer::OursStrict | Peer::OursAging | Peer::OursShares => Kind::Ours,
             Peer::OursAgain => Kind::Control,
-            Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe => Kind::Jvm,
+            Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe | Peer::JTpePbq => Kind::Jvm,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 Kind::Limit
             }
@@ -130,7 +142,7 @@ impl Peer {
         }
     }
 
-    /// A pool of threads or tasks, for the scenarios without time.
+    /// A pool of threads or tasks, for the scenarios without time and without levels.
     pub(crate) fn is_pool(self) -> bool {
         match self {
             Peer::Ours | Peer::OursBounded | Peer::OursAgain => true,
@@ -140,6 +152,7 @@ impl Peer {
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => true,
             Peer::SchedTp | Peer::TokioSleep | Peer::TokioSpawnSleep | Peer::TokioDelayQueue => false,
             Peer::TokioInterval | Peer::AsyncIo | Peer::JStpe => false,
+            Peer::OursFifo | Peer::HeapPool | Peer::JTpePbq => false,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 false
             }
@@ -168,7 +181,7 @@ impl Peer {
         self != Peer::SchedTp
     }
 
-    /// Ours with levels: for `ir`, where the rules are compared with the plain pool, and with nobody else.
+    /// Ours with levels. In scenarios without them only for `ir`, where the rules are compared with the plain pool.
     pub(crate) fn is_levelled(self) -> bool {
         matches!(self, Peer::OursStrict | Peer::OursAging | Peer::OursShares)
     }

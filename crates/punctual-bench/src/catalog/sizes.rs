@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 use super::{Kind, Peer, Scenario};
 
-/// How much a child does: `count` tasks (E: busy rounds, G: timers) in `repeat` passes (E: parked rounds, J: ticks).
+/// How much a child does: `count` tasks (E: busy rounds, G: timers,
+/// N2: urgent ones) in `repeat` passes (E: parked rounds, J: ticks).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sizes {
     pub(crate) count: u64,
@@ -34,6 +35,10 @@ impl Scenario {
             Scenario::K => (Sizes::new(10_000, 1), Sizes::new(10_000, 1)),
             Scenario::KTimers => (Sizes::new(1_000, 1), Sizes::new(1_000, 1)),
             Scenario::KCalendar => (Sizes::new(100, 1), Sizes::new(100, 1)),
+            Scenario::M | Scenario::N1 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
+            // The 99th percentile needs the thousand.
+            Scenario::N2 => (Sizes::new(3_000, 1), Sizes::new(1_000, 1)),
+            Scenario::N5 => (Sizes::new(500_000, 1), Sizes::new(100_000, 1)),
             Scenario::GBytes | Scenario::LExecute | Scenario::LSubmit => {
                 (Sizes::new(1_000_000, 1), Sizes::new(500_000, 1))
             }

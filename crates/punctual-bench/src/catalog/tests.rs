@@ -65,6 +65,25 @@ fn pools_and_what_knows_time_do_not_mix() {
 }
 
 #[test]
+fn levels_are_measured_against_those_that_have_them_and_the_pool_that_has_none() {
+    use Peer::{HeapPool, JTpePbq, OursAgain, OursAging, OursFifo, OursShares, OursStrict, Tokio};
+    for scenario in [Scenario::M, Scenario::N1] {
+        assert_eq!(
+            scenario.peers(),
+            [OursStrict, OursAging, OursShares, OursAgain, HeapPool, JTpePbq]
+        );
+    }
+    assert_eq!(Scenario::N2.peers(), [OursStrict, OursAgain, Tokio, OursFifo]);
+    assert_eq!(Scenario::N5.peers(), [OursShares]);
+    for scenario in Scenario::ALL {
+        let control = scenario.peers().contains(&OursAgain);
+        assert!(!control || scenario.peers().contains(&scenario.controlled()));
+        let is_plain = |peer: &Peer| !peer.is_levelled();
+        assert!(scenario.is_levelled() || scenario.peers().iter().all(is_plain));
+    }
+}
+
+#[test]
 fn who_keeps_a_closure_depends_on_what_is_asked_of_it() {
     assert!(
         Peer::SchedTp.owns_closure(Scenario::GInsert)

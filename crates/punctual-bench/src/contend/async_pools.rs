@@ -6,7 +6,7 @@ use std::thread;
 
 use futures_lite::future::{block_on, pending};
 
-use super::{Contender, Reply, WORKERS, replying, wait_for};
+use super::{Contender, Levels, Reply, WORKERS, replying, wait_for};
 
 /// `tokio::runtime::Runtime::spawn` on the multi-thread scheduler.
 pub(crate) struct Tokio(tokio::runtime::Runtime);
@@ -33,6 +33,12 @@ impl Contender for Tokio {
 
     fn join(handle: Self::Handle) -> u64 {
         block_on(handle).expect("no task of the bench panics")
+    }
+}
+
+impl Levels for Tokio {
+    fn execute_at<F: FnOnce() + Send + 'static>(&self, _level: usize, task: F) {
+        self.execute(task);
     }
 }
 

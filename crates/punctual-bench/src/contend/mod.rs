@@ -5,11 +5,13 @@
 //! a counted clone per task, and shutting down is in no scenario.
 
 mod async_pools;
+mod heap_pool;
 mod ours;
 mod thread_pools;
 pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
+pub(crate) use heap_pool::HeapPool;
 pub(crate) use ours::{Levelled, Ours};
 pub(crate) use thread_pools::{Crossbeam, Rayon, RustyPool, Threadpool};
 
@@ -39,6 +41,14 @@ pub(crate) trait Contender: Sync + Sized + 'static {
 /// A pool with a bounded queue whose overflow runs on the submitting thread (scenario F).
 pub(crate) trait CallerRuns: Contender {
     fn execute_or_run<F: FnOnce() + Send + 'static>(&self, task: F);
+}
+
+/// The levels of every pool that has them.
+pub(crate) const LEVELS: usize = 4;
+
+/// A pool told how urgent a task is: 0 the most, 3 the least. One without levels takes no notice.
+pub(crate) trait Levels: Contender {
+    fn execute_at<F: FnOnce() + Send + 'static>(&self, level: usize, task: F);
 }
 
 /// The handle of pools that have none.

@@ -4,28 +4,28 @@ use punctual::{Executor, Pool, Priority, PriorityQueue, Queue, Reject, TaskHandl
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{CallerRuns, Contender, WORKERS};
+use super::{CallerRuns, Contender, LEVELS, Levels, WORKERS};
 
 /// A fixed pool with the queue and the policy under test.
 pub(crate) struct Ours(pub(super) Pool);
 
 impl Ours {
     pub(crate) fn open(queue: Queue) -> Self {
-        Self::with(queue, Reject::Abort)
+        Self::with(WORKERS, queue, Reject::Abort)
     }
 
     pub(crate) fn caller_runs(capacity: usize) -> Self {
-        Self::with(Queue::bounded(capacity), Reject::CallerRuns)
+        Self::with(WORKERS, Queue::bounded(capacity), Reject::CallerRuns)
     }
 
-    fn with(queue: Queue, reject: Reject) -> Self {
+    fn with(workers: usize, queue: Queue, reject: Reject) -> Self {
         let pool = Pool::builder("bench")
-            .core_threads(WORKERS)
-            .max_threads(WORKERS)
+            .core_threads(workers)
+            .max_threads(workers)
             .queue(queue)
             .on_full(reject)
             .build();
-        Ours(pool.expect("a fixed pool of two threads is a valid configuration"))
+        Ours(pool.expect("a fixed pool is a valid configuration"))
     }
 }
 
@@ -51,17 +51,24 @@ impl Contender for Ours {
     }
 }
 
-/// A fixed pool whose queue has four levels; tasks go to them in turn, each level as often as the others.
+/// A level after the other where none is named, each as often as the others.
+const TURNS: [usize; LEVELS] = [3, 0, 2, 1];
+
+/// A fixed pool whose queue has four levels; tasks that name none go to them in turn.
 pub(crate) struct Levelled {
-    levels: [Executor; 4],
+    levels: [Executor; LEVELS],
     next: AtomicUsize,
     _pool: Pool,
 }
 
 impl Levelled {
     pub(crate) fn open(queue: PriorityQueue) -> Self {
-        let Ours(pool) = Ours::open(queue.into());
-        let levels = [Priority::LOW, Priority::URGENT, Priority::NORMAL, Priority::HIGH];
+        Self::of(WORKERS, queue)
+    }
+
+    pub(crate) fn of(workers: usize, queue: PriorityQueue) -> Self {
+        let Ours(pool) = Ours::with(workers, queue.into(), Reject::Abort);
+        let levels = [Priority::URGENT, Priority::HIGH, Priority::NORMAL, Priority::LOW];
         Levelled {
             levels: levels.map(|priority| pool.at_priority(priority)),
             next: AtomicUsize::new(0),
@@ -73,7 +80,7 @@ impl Levelled {
         // Producers may step over each other; nothing depends on an exact turn.
         let next = self.next.load(Relaxed);
         self.next.store(next + 1, Relaxed);
-        &self.levels[next % 4]
+        &self.levels[TURNS[next % LEVELS]]
     }
 }
 
@@ -94,6 +101,21 @@ impl Contender for Levelled {
 
     fn join(handle: Self::Handle) -> u64 {
         Ours::join(handle)
+    }
+}
+
+impl Levels for Levelled {
+    fn execute_at<F: FnOnce() + Send + 'static>(&self, level: usize, task: F) {
+        self.levels[level]
+            .execute(task)
+            .expect("the queue has room and the pool is open");
+    }
+}
+
+/// One FIFO.
+impl Levels for Ours {
+    fn execute_at<F: FnOnce() + Send + 'static>(&self, _level: usize, task: F) {
+        self.execute(task);
     }
 }
 

@@ -96,8 +96,13 @@ impl Held {
     /// One holding task at a time, each waited for: a worker that takes several tasks in one go would otherwise sit
     /// on the second one while it stands in the first.
     pub(super) fn workers_of<P: Contender>(pool: &'static P) -> Self {
+        Self::some_of(pool, WORKERS)
+    }
+
+    /// The same of a pool with so many.
+    pub(super) fn some_of<P: Contender>(pool: &'static P, workers: usize) -> Self {
         let gate = Arc::new(Gate::default());
-        for held in 1..=WORKERS {
+        for held in 1..=workers {
             let inside = Arc::clone(&gate);
             pool.execute(move || {
                 inside.update(|state| state.waiting += 1);

@@ -2,6 +2,7 @@
 //! rounds, statistics, and which numbers are compared: a child process runs one scenario with one peer and ends.
 
 mod idle;
+mod levels;
 mod memory;
 mod ping;
 #[cfg(test)]
@@ -10,7 +11,7 @@ mod throughput;
 mod timers;
 pub(crate) mod work;
 
-use punctual::{Capacity, Queue};
+use punctual::{Capacity, PriorityQueue, Queue};
 use std::time::Duration;
 
 use crate::{
@@ -31,6 +32,18 @@ const ROOM: usize = 4 << 20;
 const STEP: Duration = Duration::from_millis(1);
 const WEIGHTS: [u32; 4] = [50, 30, 15, 5];
 
+fn strict() -> PriorityQueue {
+    Queue::priority(Capacity::Unbounded).strict()
+}
+
+fn aging() -> PriorityQueue {
+    Queue::priority(Capacity::Unbounded).aging(STEP)
+}
+
+fn shares() -> PriorityQueue {
+    Queue::priority(Capacity::Unbounded).shares(WEIGHTS)
+}
+
 /// The capacity of scenario F.
 const OVERLOADED: usize = 1024;
 
@@ -38,6 +51,9 @@ const OVERLOADED: usize = 1024;
 pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figures, String> {
     if scenario.is_timed() {
         return timers::run(scenario, peer, sizes);
+    }
+    if scenario.is_levelled() {
+        return levels::run(scenario, peer, sizes);
     }
     if scenario == Scenario::F {
         return match peer {
@@ -49,21 +65,9 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     Ok(match peer {
         Peer::Ours | Peer::OursAgain => with(Ours::open(Queue::unbounded()), scenario, sizes),
         Peer::OursBounded => with(Ours::open(Queue::bounded(ROOM)), scenario, sizes),
-        Peer::OursStrict => with(
-            Levelled::open(Queue::priority(Capacity::Unbounded).strict()),
-            scenario,
-            sizes,
-        ),
-        Peer::OursAging => with(
-            Levelled::open(Queue::priority(Capacity::Unbounded).aging(STEP)),
-            scenario,
-            sizes,
-        ),
-        Peer::OursShares => with(
-            Levelled::open(Queue::priority(Capacity::Unbounded).shares(WEIGHTS)),
-            scenario,
-            sizes,
-        ),
+        Peer::OursStrict => with(Levelled::open(strict()), scenario, sizes),
+        Peer::OursAging => with(Levelled::open(aging()), scenario, sizes),
+        Peer::OursShares => with(Levelled::open(shares()), scenario, sizes),
         Peer::Rayon => with(Rayon::open(), scenario, sizes),
         Peer::Tokio => with(Tokio::open(), scenario, sizes),
         Peer::TokioBlocking => with(TokioBlocking::open(), scenario, sizes),

@@ -100,6 +100,10 @@ fn what_does_not_go_together_is_said() {
         (Scenario::H, Peer::TokioSleep),
         (Scenario::J, Peer::JStpe),
         (Scenario::A, Peer::SchedTp),
+        (Scenario::M, Peer::Rayon),
+        (Scenario::N1, Peer::JTpePbq),
+        (Scenario::N2, Peer::OursAging),
+        (Scenario::N5, Peer::OursStrict),
     ] {
         let error = run(scenario, peer, Sizes::new(1, 1)).unwrap_err();
         assert!(

@@ -42,6 +42,11 @@ pub(crate) fn fire<P: Contender>(pool: &'static P, tasks: u64) -> Duration {
 
 /// A2: the same, but the producer waits while [`WINDOW`] tasks are unfinished, so memory does not grow.
 pub(crate) fn fire_in_window<P: Contender>(pool: &'static P, tasks: u64) -> Duration {
+    in_window(tasks, |i| pool.execute(move || ran(i)))
+}
+
+/// As A2, whatever is done to submit the i-th of the counted tasks.
+pub(super) fn in_window(tasks: u64, submit: impl Fn(u64)) -> Duration {
     let (tally, start) = (Tally::start(), Instant::now());
     for i in 0..tasks {
         if i % LOOK_EVERY == 0 {
@@ -49,7 +54,7 @@ pub(crate) fn fire_in_window<P: Contender>(pool: &'static P, tasks: u64) -> Dura
                 thread::yield_now();
             }
         }
-        pool.execute(move || ran(i));
+        submit(i);
     }
     tally.wait_for(tasks);
     start.elapsed()
