@@ -212,7 +212,7 @@ impl Repeating {
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
         };
-        match engine.keep_run(due, self.place.origin(&engine), options, move || firing.run()) {
+        match engine.keep_run(due, self.place.origin(engine), options, move || firing.run()) {
             Ok(handle) => {
                 progress.is_asked_for = false;
                 progress.waiting = Some(Waiting { number, handle });
