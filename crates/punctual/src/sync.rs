@@ -12,6 +12,8 @@ pub(crate) mod futex;
 pub(crate) mod lock;
 pub(crate) mod wait;
 
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use futex::monotonic;
 pub(crate) use futex::sleep_exactly;
 pub(crate) use lock::{Guard, Lock};
 pub(crate) use std::sync::{Arc, Weak};

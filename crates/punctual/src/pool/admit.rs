@@ -13,7 +13,7 @@ use super::line::Permit;
 use crate::Reason;
 use crate::queue::producers::Producers;
 use crate::queue::{Capacity, Refusal};
-use crate::sync::Arc;
+use crate::sync::{Arc, Guard};
 use crate::task::Class;
 use crate::task::record::Payload;
 
@@ -65,9 +65,30 @@ impl Engine {
         );
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
+        let mut producers = self.room.producers();
+        if producers.is_open() {
+            match producers.push_plain(&self.room, class, payload, stamp, &self.clock) {
+                Ok(()) => {
+                    drop(producers);
+                    return Ok(self.idle.notify());
+                }
+                Err(back) => payload = back,
+            }
+        }
+        self.admit_with_a_look(producers, class, payload, stamp)
+    }
+
+    /// The rest of [`Engine::admit`]: there are levels, something must be looked at, or a segment is full.
+    #[inline(never)]
+    fn admit_with_a_look<'a, P: Payload>(
+        self: &'a Arc<Self>,
+        mut producers: Guard<'a, Producers<Crew>>,
+        class: Class,
+        mut payload: P,
+        stamp: bool,
+    ) -> Result<bool, Refused<P>> {
         loop {
-            let mut producers = self.room.producers();
-            if !producers.is_open() {
+            if !producers.is_open_anyhow() {
                 match self.plan(&mut producers, false) {
                     Plan::Push => {}
                     Plan::Refuse(refusal) => {
@@ -87,7 +108,9 @@ impl Engine {
             }
             drop(producers);
             self.room.bring();
+            producers = self.room.producers();
         }
+        drop(producers);
         Ok(self.idle.notify())
     }
 
@@ -115,7 +138,7 @@ impl Engine {
             self.admit(class, first)?;
             let mut producers = self.room.producers();
             // What needs a look goes the usual way, in the next round.
-            while !payloads.as_slice().is_empty() && producers.is_open() {
+            while !payloads.as_slice().is_empty() && producers.is_open_anyhow() {
                 let Some(payload) = payloads.next() else { break };
                 if let Err(payload) = producers.push(&self.room, class, payload, false, &self.clock) {
                     drop(producers);

@@ -73,7 +73,7 @@ impl Tail {
     }
 
     /// As [`Tail::push`], behind some words of which the first is not 0. All records of a log have equally many.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_after<const BEFORE: usize, P: Payload>(
         &mut self,
         before: [u64; BEFORE],
@@ -219,13 +219,13 @@ impl Head {
     }
 
     /// Moves the record at the head into the slot, with its arrival if that was noted. Only when not dry.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, slot: &mut Slot, number: u64) {
         self.take_after(0, slot, number);
     }
 
     /// As [`Head::take`], where so many words lie before each record.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_after(&mut self, before: usize, slot: &mut Slot, number: u64) {
         debug_assert!(self.left > 0);
         // SAFETY: `left` records lie ahead: `offset` is at one of them, or at the end of a segment that has a next.

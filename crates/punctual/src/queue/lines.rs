@@ -53,13 +53,15 @@ pub(super) struct Tails {
     tails: Box<[Line<Tail>]>,
     /// Those that hold records.
     fresh: u32,
-    /// The one that needs a segment.
+    /// The last level.
+    last: usize,
+    /// The level that needs a segment.
     wanting: usize,
     ages: bool,
     /// The latest time of arrival: none is earlier than the one before.
     latest: Tick,
-    /// Tasks accepted into each level, moved ones included.
-    pub(super) pushed: PerLevel,
+    /// Of each level, records that lie at the front.
+    front: PerLevel,
     /// Tasks of each level that have no record.
     aside: PerLevel,
 }
@@ -69,15 +71,27 @@ pub(super) struct Heads {
     heads: Box<[Line<Head>]>,
     /// Those that are not dry.
     occupied: u32,
-    /// Of the record at each head, where records have one; otherwise zeros.
+    /// How the most urgent level is found among several.
+    choice: Choice,
+    /// Of the record at each head, where records have an age; where there is none, the largest order.
     stamps: [Tick; LEVELS],
     orders: [u64; LEVELS],
     rule: Rule,
     clock: Clock,
-    /// Tasks that workers took from each level.
-    pub(super) taken: PerLevel,
-    /// Those among them that their wait brought before a more urgent one.
+    /// Of each level, records that left it without a worker that took them.
+    untaken: PerLevel,
+    /// Of each level, tasks that workers took from the front.
+    front: PerLevel,
+    /// Of each level, tasks that their wait brought before a more urgent one.
     pub(super) promoted: PerLevel,
+}
+
+/// The rule, as far as the common way has to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    First,
+    ByAge,
+    ByShare,
 }
 
 /// One end of one level, and how many records ever passed it.
@@ -95,10 +109,11 @@ impl Tails {
         Tails {
             tails: (0..discipline.levels).map(line).collect(),
             fresh: 0,
+            last: discipline.levels - 1,
             wanting: 0,
             ages: matches!(discipline.rule, Rule::Aging(_)),
             latest: 0,
-            pushed: PerLevel::default(),
+            front: PerLevel::default(),
             aside: PerLevel::default(),
         }
     }
@@ -115,7 +130,7 @@ impl Tails {
 
     /// Tasks of each level that were let in, moved ones twice.
     pub(super) fn accepted(&self) -> PerLevel {
-        let mut accepted = self.pushed;
+        let mut accepted = self.pushed();
         for (level, aside) in accepted.0.iter_mut().zip(self.aside.0) {
             *level += aside;
         }
@@ -124,14 +139,12 @@ impl Tails {
 
     /// The level of a class.
     #[inline]
-    pub(super) fn level_of(&self, class: Class) -> usize {
-        usize::from(class.priority().number()).min(self.tails.len() - 1)
+    fn level_of(&self, class: Class) -> usize {
+        usize::from(class.priority().number()).min(self.last)
     }
 
-    /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment. Cold,
-    /// so that it is no burden to the plain room's way.
-    #[cold]
-    #[inline(never)]
+    /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment.
+    #[inline]
     pub(super) fn push<P: Payload>(
         &mut self,
         fresh: &Fresh,
@@ -156,13 +169,26 @@ impl Tails {
             return Err(payload);
         }
         line.number += 1;
-        self.pushed.0[level] += 1;
         let bit = 1 << level;
         if self.fresh & bit == 0 {
             self.fresh |= bit;
             fresh.tails.store(self.fresh, Release);
         }
         Ok(())
+    }
+
+    /// A task of this level got a record at the front.
+    pub(super) fn count_front(&mut self, level: usize) {
+        self.front.0[level] += 1;
+    }
+
+    /// Records written for tasks of each level, also for those that were moved.
+    fn pushed(&self) -> PerLevel {
+        let mut pushed = self.front;
+        for (pushed, line) in pushed.0.iter_mut().zip(&self.tails) {
+            *pushed += line.number;
+        }
+        pushed
     }
 
     /// Takes a segment for the level that needed one last; gives it back if it has one.
@@ -188,11 +214,17 @@ impl Heads {
         Heads {
             heads: (0..discipline.levels).map(line).collect(),
             occupied: 0,
+            choice: match discipline.rule {
+                Rule::Strict => Choice::First,
+                Rule::Aging(_) => Choice::ByAge,
+                Rule::Shares(_) => Choice::ByShare,
+            },
             stamps: [0; LEVELS],
-            orders: [0; LEVELS],
+            orders: [u64::MAX; LEVELS],
             rule: discipline.rule,
             clock,
-            taken: PerLevel::default(),
+            untaken: PerLevel::default(),
+            front: PerLevel::default(),
             promoted: PerLevel::default(),
         }
     }
@@ -204,11 +236,7 @@ impl Heads {
     /// Words before each record.
     #[inline]
     pub(super) fn before(&self) -> usize {
-        if matches!(self.rule, Rule::Aging(_)) {
-            AGE
-        } else {
-            0
-        }
+        if self.is_aging() { AGE } else { 0 }
     }
 
     /// Whether there is a level to be fetched whose head is dry.
@@ -234,7 +262,7 @@ impl Heads {
     }
 
     fn look_at_head(&mut self, level: usize) {
-        if matches!(self.rule, Rule::Aging(_)) {
+        if self.is_aging() {
             (self.orders[level], self.stamps[level]) = self.heads[level].end.age();
         }
     }
@@ -242,43 +270,89 @@ impl Heads {
     /// The level that is served next; `None`: all heads are dry.
     #[inline]
     pub(super) fn choose(&mut self) -> Option<Pick> {
-        if self.occupied & self.occupied.wrapping_sub(1) == 0 {
-            // One level at most: no rule, and no look at the clock.
-            let level = self.occupied.trailing_zeros() as usize;
-            let promoted = false;
-            return (self.occupied != 0).then_some(Pick { level, promoted });
+        let occupied = self.occupied;
+        if occupied & occupied.wrapping_sub(1) != 0 && self.choice != Choice::First {
+            return Some(self.ask());
         }
+        // One level, or strictly the first: no rule, and no look at the clock.
+        let (level, promoted) = (occupied.trailing_zeros() as usize, false);
+        (occupied != 0).then_some(Pick { level, promoted })
+    }
+
+    /// Asks the rule; several levels are not dry.
+    #[inline(always)]
+    fn ask(&mut self) -> Pick {
         let seen = Seen {
             occupied: self.occupied as u8,
             stamps: &self.stamps,
             orders: &self.orders,
         };
-        self.rule.choose(&seen, || self.clock.tick())
+        let pick = self.rule.choose(&seen, || self.clock.tick());
+        pick.expect("several levels hold records")
     }
 
     /// Moves the head of a level that is not dry into the slot.
     #[inline]
     pub(super) fn take(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) {
-        let before = self.before();
+        if self.is_aging() {
+            return self.take_aged(level, slot, fresh);
+        }
         let line = &mut self.heads[level];
-        line.end.take_after(before, slot, line.number);
+        line.end.take(slot, line.number);
         line.number += 1;
         if line.end.is_dry() {
-            self.occupied &= !(1 << level);
-            fresh.heads.store(self.occupied, Release);
-        } else if before != 0 {
+            self.dried_up(level, fresh);
+        }
+    }
+
+    #[inline(always)]
+    fn take_aged(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) {
+        let line = &mut self.heads[level];
+        line.end.take_after(AGE, slot, line.number);
+        line.number += 1;
+        if line.end.is_dry() {
+            self.dried_up(level, fresh);
+        } else {
             (self.orders[level], self.stamps[level]) = line.end.age();
         }
+    }
+
+    #[inline(never)]
+    fn dried_up(&mut self, level: usize, fresh: &Fresh) {
+        self.occupied &= !(1 << level);
+        self.orders[level] = u64::MAX;
+        fresh.heads.store(self.occupied, Release);
     }
 
     /// What was taken is a task that a worker got.
     #[inline]
     pub(super) fn took(&mut self, pick: Pick) {
-        self.rule.took(pick.level);
-        self.taken.0[pick.level] += 1;
+        if self.choice == Choice::ByShare {
+            self.rule.took(pick.level);
+        }
         if pick.promoted {
             self.promoted.0[pick.level] += 1;
         }
+    }
+
+    /// What was taken is no task that a worker got.
+    #[cold]
+    pub(super) fn took_none(&mut self, level: usize) {
+        self.untaken.0[level] += 1;
+    }
+
+    /// A worker got a task of this level from the front.
+    pub(super) fn took_front(&mut self, level: usize) {
+        self.front.0[level] += 1;
+    }
+
+    /// Tasks of each level that workers took.
+    pub(super) fn taken(&self) -> PerLevel {
+        let mut taken = self.front;
+        for (level, line) in self.heads.iter().enumerate() {
+            taken.0[level] += line.number - self.untaken.0[level];
+        }
+        taken
     }
 
     /// A segment of this level that nobody needs any more.
@@ -309,8 +383,9 @@ impl Heads {
         occupied.filter_map(|level| self.rule.patience(level)).min()
     }
 
+    #[inline]
     pub(super) fn is_aging(&self) -> bool {
-        matches!(self.rule, Rule::Aging(_))
+        self.choice == Choice::ByAge
     }
 
     /// Sweeps the dead entries out of all levels.
@@ -321,10 +396,13 @@ impl Heads {
             head.end.sweep(before, swept);
             tail.end.sweep(before, swept);
             // The records that are left keep their numbers' distance.
-            head.number += (swept.dead.len() - dead) as u64;
+            let dead = (swept.dead.len() - dead) as u64;
+            head.number += dead;
+            self.untaken.0[level] += dead;
             let bit = 1 << level;
             if head.end.is_dry() {
                 self.occupied &= !bit;
+                self.orders[level] = u64::MAX;
             }
             if tail.end.is_empty() {
                 tails.fresh &= !bit;
@@ -343,14 +421,16 @@ impl Heads {
     pub(super) fn drain(&mut self, tails: &mut Tails, fresh: &Fresh, mut empty: Vec<Owned>) -> Vec<Head> {
         let mut chains = Vec::with_capacity(empty.len());
         let mut segment = || empty.pop().expect("two for each level");
-        for (head, tail) in self.heads.iter_mut().zip(&mut tails.tails) {
+        for (level, (head, tail)) in self.heads.iter_mut().zip(&mut tails.tails).enumerate() {
             let mut back = Head::new(segment());
             back.refill(&mut tail.end);
             chains.push(head.end.detach(segment()));
             chains.push(back);
+            self.untaken.0[level] += tail.number - head.number;
             head.number = tail.number;
         }
         (self.occupied, tails.fresh) = (0, 0);
+        self.orders = [u64::MAX; LEVELS];
         fresh.heads.store(0, Release);
         fresh.tails.store(0, Release);
         chains

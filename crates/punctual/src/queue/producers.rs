@@ -38,6 +38,8 @@ pub(crate) struct Producers<G> {
     /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
     /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
     open_until: u64,
+    /// The same where the room has levels; the other one stays 0 then, so that the common case need not ask.
+    levels_open_until: u64,
     /// Permits of submissions that are starting a worker before they publish.
     pub(super) reserved: u64,
     /// Permits of tasks that wait elsewhere: for their time, or in an annex.
@@ -63,6 +65,7 @@ impl<G: Gate> Producers<G> {
             aside: 0,
             capacity,
             open_until: 0,
+            levels_open_until: 0,
             reserved: 0,
             covered: 0,
             closed: false,
@@ -90,20 +93,31 @@ impl<G: Gate> Producers<G> {
         self.paused = false;
     }
 
-    /// Whether a record may be written without a look at anything else.
+    /// Whether a record may be written without a look at anything else, by [`Producers::push_plain`].
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.pushed < self.open_until
     }
 
+    /// Whether a record may be written without a look at anything else, by [`Producers::push`].
+    #[inline]
+    pub(crate) fn is_open_anyhow(&self) -> bool {
+        self.pushed < self.open_until.max(self.levels_open_until)
+    }
+
     /// Makes the next submission look: something changed, here or in the gate.
     pub(crate) fn shut(&mut self) {
         self.open_until = 0;
+        self.levels_open_until = 0;
     }
 
     /// After a look that let one in: as many need not look.
     pub(crate) fn open_for(&mut self, records: u64) {
-        self.open_until = self.pushed.saturating_add(records);
+        let until = self.pushed.saturating_add(records);
+        match self.levels {
+            None => self.open_until = until,
+            Some(_) => self.levels_open_until = until,
+        }
     }
 
     pub(crate) fn capacity(&self) -> Capacity {
@@ -144,7 +158,7 @@ impl<G: Gate> Producers<G> {
     /// A waiting task of this level got a record that lies elsewhere in this room.
     pub(super) fn count_moved(&mut self, room: &Room<G>, level: usize) {
         if let Some(levels) = &mut self.levels {
-            levels.pushed.0[level] += 1;
+            levels.count_front(level);
         }
         self.pushed += 1;
         room.pushed.store(self.pushed, Release);
@@ -160,6 +174,29 @@ impl<G: Gate> Producers<G> {
 
     /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
     #[inline]
+    pub(crate) fn push_plain<P: Payload>(
+        &mut self,
+        room: &Room<G>,
+        class: Class,
+        payload: P,
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
+        self.tail.push(class, payload, self.pushed, stamp, clock)?;
+        self.count_pushed(room);
+        Ok(())
+    }
+
+    #[inline]
+    fn count_pushed(&mut self, room: &Room<G>) {
+        self.pushed += 1;
+        // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
+        // takes, so Release is more than it needs (weakened, no model fails).
+        room.pushed.store(self.pushed, Release);
+    }
+
+    /// As [`Producers::push_plain`], also where there are levels.
+    #[inline]
     pub(crate) fn push<P: Payload>(
         &mut self,
         room: &Room<G>,
@@ -168,14 +205,11 @@ impl<G: Gate> Producers<G> {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
-        match &mut self.levels {
-            None => self.tail.push(class, payload, self.pushed, stamp, clock)?,
-            Some(levels) => levels.push(&room.fresh, self.pushed, (class, payload), stamp, clock)?,
-        }
-        self.pushed += 1;
-        // A hint for those who look without the lock; the records themselves are ordered by the lock that a refill
-        // takes, so Release is more than it needs (weakened, no model fails).
-        room.pushed.store(self.pushed, Release);
+        let Some(levels) = &mut self.levels else {
+            return self.push_plain(room, class, payload, stamp, clock);
+        };
+        levels.push(&room.fresh, self.pushed, (class, payload), stamp, clock)?;
+        self.count_pushed(room);
         Ok(())
     }
 

@@ -159,15 +159,26 @@ impl<G: Gate> Room<G> {
     /// called, without a lock, if somebody waits for room.
     #[inline]
     pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+        if self.is_levelled() {
+            self.pop_as::<true>(slot, heed)
+        } else {
+            self.pop_as::<false>(slot, heed)
+        }
+    }
+
+    /// As [`Room::pop`], for those who know whether there are levels.
+    #[inline]
+    pub(crate) fn pop_as<const LEVELS: bool>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
         loop {
             let consumers = self.consumers.lock();
-            let taken = match consumers.heed {
-                0 => self.take(consumers, slot),
-                LEVELLED => self.take_from_levels(consumers, slot),
-                _ => {
-                    drop(consumers);
-                    return self.pop_heeding(slot, heed);
-                }
+            if consumers.heed != if LEVELS { LEVELLED } else { 0 } {
+                drop(consumers);
+                return self.pop_heeding(slot, heed);
+            }
+            let taken = if LEVELS {
+                self.take_from_levels(consumers, slot)
+            } else {
+                self.take(consumers, slot)
             };
             match taken {
                 Taken::Task => return true,
@@ -247,7 +258,15 @@ impl<G: Gate> Room<G> {
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
             let pick = heads.choose()?;
-            return Some(self.take_level(consumers, pick, slot));
+            heads.take(pick.level, slot, &self.fresh);
+            let won = slot.claim();
+            if won {
+                heads.took(pick);
+            } else {
+                heads.took_none(pick.level);
+            }
+            self.count_popped(consumers, won);
+            return Some(won);
         }
         if consumers.head.is_dry() {
             if producers.tail.is_empty() {
@@ -293,12 +312,17 @@ impl<G: Gate> Room<G> {
     fn claim(&self, consumers: &mut Consumers, slot: &Slot) -> bool {
         // Under the lock: the order of claims is the order of the log, and the permit comes back once.
         let won = slot.claim();
+        self.count_popped(consumers, won);
+        won
+    }
+
+    #[inline(always)]
+    fn count_popped(&self, consumers: &mut Consumers, won: bool) {
         consumers.popped += 1;
         if won {
             consumers.taken += 1;
         }
         self.popped.publish(consumers.popped, consumers.taken);
-        won
     }
 
     /// Takes a waiting task out, claimed as removed and counted as evicted, and reserves its place for the caller in the
@@ -341,6 +365,7 @@ impl<G: Gate> Room<G> {
             heads.refill(tails, &self.fresh);
             if let Some(level) = heads.last(below) {
                 heads.take(level, slot, &self.fresh);
+                heads.took_none(level);
                 return Some(level);
             }
         } else if below.is_none() {
@@ -529,9 +554,8 @@ impl<G: Gate> Room<G> {
         let consumers = self.consumers.lock();
         let settled = settled();
         let of_levels = consumers.levels.as_deref();
-        let mut tally = self
-            .removed
-            .read(consumers.taken, of_levels.map(|levels| &levels.taken));
+        let taken = of_levels.map(Heads::taken);
+        let mut tally = self.removed.read(consumers.taken, taken.as_ref());
         if let Some(levels) = of_levels {
             tally.set_promoted(&levels.promoted);
         }

@@ -92,15 +92,15 @@ use std::time::Duration;
 /// Levels that a queue can have. 0 is the most urgent.
 pub(crate) const LEVELS: usize = 8;
 
-/// What a rule sees: of each level whether it holds a task, and when its oldest one came. Where a level holds none, the
-/// numbers are not looked at.
+/// What a rule sees: of each level whether it holds a task, and when its oldest one came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heads<'a> {
     /// Bit `l` is set if level `l` holds a task.
     pub(crate) occupied: u8,
     /// The clock when the head was accepted.
     pub(crate) stamps: &'a [Tick; LEVELS],
-    /// How many were accepted before it, or any other number that tells older from younger.
+    /// How many were accepted before it, or any other number that tells older from younger. The largest number where a level
+    /// holds none.
     pub(crate) orders: &'a [u64; LEVELS],
 }
 

@@ -17,6 +17,13 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
     imp::wait(word, expected, limit);
 }
 
+/// Nanoseconds on the system's monotonic clock; `None` where only the standard library knows it.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn monotonic() -> Option<u64> {
+    imp::monotonic()
+}
+
 /// From now on timed sleeps of the calling thread end as soon as they can. By default the system may add fifty
 /// microseconds, to wake several threads at once.
 pub(crate) fn sleep_exactly() {
@@ -54,6 +61,17 @@ mod imp {
                 spec,
             );
         }
+    }
+
+    #[inline]
+    pub(super) fn monotonic() -> Option<u64> {
+        let mut now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the place is a local; every Linux has this clock, so the call cannot fail.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        Some(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
 
     pub(super) fn sleep_exactly() {
@@ -134,6 +152,11 @@ mod imp {
             Some(limit) if !cfg!(any(loom, shuttle)) => drop(entry.changed.wait_timeout(held, limit)),
             _ => drop(entry.changed.wait(held)),
         }
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn monotonic() -> Option<u64> {
+        None
     }
 
     pub(super) fn sleep_exactly() {}

@@ -93,17 +93,8 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         let mut slot = Slot::empty();
         let departure = match worker.begin(&runner, &mut slot) {
             Err(departure) => departure,
-            Ok(()) => loop {
-                if engine.is_forked() {
-                    // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
-                    // with it the process.
-                    return None;
-                }
-                if let Err(departure) = worker.next(&mut slot) {
-                    break departure;
-                }
-                worker.run(&runner, &mut slot);
-            },
+            Ok(()) if engine.room.is_levelled() => worker.work::<true>(&runner, &mut slot)?,
+            Ok(()) => worker.work::<false>(&runner, &mut slot)?,
         };
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(|| hook());
@@ -150,6 +141,22 @@ enum Outlook {
 }
 
 impl Worker<'_> {
+    /// Task after task. One loop for each kind of queue: neither looks at what the other needs.
+    #[inline(never)]
+    fn work<const LEVELS: bool>(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Option<Departure> {
+        loop {
+            if self.engine.is_forked() {
+                // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
+                // with it the process.
+                return None;
+            }
+            if let Err(departure) = self.next::<LEVELS>(slot) {
+                return Some(departure);
+            }
+            self.run(runner, slot);
+        }
+    }
+
     /// The first task of a worker for which a place in the queue is kept.
     #[cold]
     fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Result<(), Departure> {
@@ -182,11 +189,11 @@ impl Worker<'_> {
 
     /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
     #[inline(always)]
-    fn next(&mut self, slot: &mut Slot) -> Result<(), Departure> {
+    fn next<const LEVELS: bool>(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         if self.engine.attention.is_wanted() && self.attend(slot)? {
             return Ok(());
         }
-        if search::search(self.engine, slot) {
+        if search::search_as::<LEVELS>(self.engine, slot) {
             self.lives_by_the_clock = false;
             return Ok(());
         }

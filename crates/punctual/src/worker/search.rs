@@ -8,8 +8,13 @@ use crate::pool::crew::Crew;
 use crate::pool::engine::Engine;
 use crate::task::record::Slot;
 
-/// Moves the next task into the slot; false: nothing anywhere.
+/// As [`search`], for a worker that knows whether the queue has levels.
 #[inline]
+pub(super) fn search_as<const LEVELS: bool>(engine: &Engine, slot: &mut Slot) -> bool {
+    engine.room.pop_as::<LEVELS>(slot, || engine.offer_room())
+}
+
+/// Moves the next task into the slot; false: nothing anywhere.
 pub(super) fn search(engine: &Engine, slot: &mut Slot) -> bool {
     engine.room.pop(slot, || engine.offer_room())
 }

@@ -23,6 +23,8 @@ mod hooking;
 mod joining;
 /// Accepted = finished + panicked + cancelled + returned, under stress.
 mod ledger;
+/// Queues with levels: `PRI-..`, traps F65 to F67, fault 20.
+mod levels;
 /// Closing, stopping, draining, dropping: `LIFE-..`.
 mod life;
 /// Many at once: `INV-..`, `ECS-..`.

@@ -4,8 +4,8 @@
 //! the heads of all levels that need it; where one level holds tasks, no rule is asked.
 
 use super::{Consumers, Room, Taken};
+use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
-use crate::queue::rules::Pick;
 use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
@@ -14,25 +14,27 @@ use crate::time::Tick;
 
 impl<G: Gate> Room<G> {
     /// As [`Room::take`], of a room with levels and nothing at the front.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn take_from_levels(&self, mut guard: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
         let consumers = &mut *guard;
         let Some(heads) = &mut consumers.levels else {
             unreachable!("asked of a plain room")
         };
-        if heads.wants(&self.fresh)
-            && let Some(tails) = &mut self.producers.lock().levels
-        {
-            heads.refill(tails, &self.fresh);
+        if heads.wants(&self.fresh) {
+            self.refill_levels(heads);
         }
         let Some(pick) = heads.choose() else {
             return Taken::Nothing;
         };
-        let won = self.take_level(consumers, pick, slot);
-        let finished = consumers
-            .levels
-            .as_mut()
-            .and_then(|heads| heads.take_finished(pick.level));
+        heads.take(pick.level, slot, &self.fresh);
+        let finished = heads.take_finished(pick.level);
+        let won = slot.claim();
+        if won {
+            heads.took(pick);
+        } else {
+            heads.took_none(pick.level);
+        }
+        self.count_popped(consumers, won);
         drop(guard);
         if finished.is_some() {
             self.spare(finished);
@@ -44,17 +46,11 @@ impl<G: Gate> Room<G> {
         Taken::Dead
     }
 
-    /// Moves the head of the chosen level into the slot and claims it; false: it was dead.
-    #[inline(always)]
-    pub(super) fn take_level(&self, consumers: &mut Consumers, pick: Pick, slot: &mut Slot) -> bool {
-        if let Some(heads) = &mut consumers.levels {
-            heads.take(pick.level, slot, &self.fresh);
+    #[inline(never)]
+    fn refill_levels(&self, heads: &mut Heads) {
+        if let Some(tails) = &mut self.producers.lock().levels {
+            heads.refill(tails, &self.fresh);
         }
-        let won = self.claim(consumers, slot);
-        if won && let Some(heads) = &mut consumers.levels {
-            heads.took(pick);
-        }
-        won
     }
 
     /// The level of a task with this class; 0 in a plain room.
@@ -106,10 +102,8 @@ impl<G: Gate> Room<G> {
         let Some(heads) = &mut consumers.levels else {
             return true;
         };
-        if heads.wants(&self.fresh)
-            && let Some(tails) = &mut self.producers.lock().levels
-        {
-            heads.refill(tails, &self.fresh);
+        if heads.wants(&self.fresh) {
+            self.refill_levels(heads);
         }
         if heads.is_aging() {
             return heads.effective().is_none_or(|level| level + 1 > urgency);

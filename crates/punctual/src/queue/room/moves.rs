@@ -138,7 +138,7 @@ impl<G: Gate> Room<G> {
         let won = self.claim(consumers, slot);
         let level = self.level_in(slot);
         if won && let Some(heads) = &mut consumers.levels {
-            heads.taken.0[level] += 1;
+            heads.took_front(level);
         }
         won
     }

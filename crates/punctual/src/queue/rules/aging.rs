@@ -2,7 +2,7 @@
 //!
 //! In: the heads, and the time if it matters. Out: the level that comes first. Its promise is argued in [`super`].
 
-use super::{Bits, Heads};
+use super::{Bits, Heads, LEVELS};
 use crate::ConfigError;
 use crate::time::Tick;
 use std::time::Duration;
@@ -34,10 +34,11 @@ impl Aging {
     /// `first` is the most urgent level that holds a task.
     #[inline]
     pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize, now: impl FnOnce() -> Tick) -> usize {
-        let mut oldest = first;
-        for level in Bits(heads.occupied & (heads.occupied - 1)) {
-            if heads.orders[level] < heads.orders[oldest] {
-                oldest = level;
+        // All levels, without a look at which hold tasks: the others are not old.
+        let (mut oldest, mut order) = (0, heads.orders[0]);
+        for level in 1..LEVELS {
+            if heads.orders[level] < order {
+                (oldest, order) = (level, heads.orders[level]);
             }
         }
         // No level is more urgent, and no head is older. Or the oldest is as urgent as can be, and was before.

@@ -83,9 +83,9 @@ impl Waiting {
         })
     }
 
-    /// Asks the rule, and takes what it says. Where a level is empty the rule is shown nonsense.
+    /// Asks the rule, and takes what it says.
     fn take(&mut self, rule: &mut Rule, now: impl FnOnce() -> Tick) -> Option<(Task, Pick)> {
-        let (mut stamps, mut orders) = ([0; LEVELS], [0; LEVELS]);
+        let (mut stamps, mut orders) = ([0; LEVELS], [u64::MAX; LEVELS]);
         for (level, tasks) in self.levels.iter().enumerate() {
             if let Some(head) = tasks.front() {
                 (stamps[level], orders[level]) = (head.stamp, head.order);
