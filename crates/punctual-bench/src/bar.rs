@@ -77,6 +77,13 @@ impl Demand {
                     format!("{times:.2}x (ours {ours:.2} / {} {theirs:.2})", peer.name()),
                 )
             }
+            (false, Some(ours), Some((peer, theirs))) if matches!(self.against, Against::Above(_)) => {
+                let more = ours - theirs;
+                (
+                    Some(more),
+                    format!("{more:.2} more (ours {ours:.2} - {} {theirs:.2})", peer.name()),
+                )
+            }
             (false, Some(ours), Some((peer, theirs))) => {
                 let ratio = stats::ratio(ours, theirs);
                 (
@@ -101,7 +108,7 @@ impl Demand {
 
     fn reaches(self, value: f64, limit: f64) -> bool {
         match self.against {
-            Against::AtMost | Against::LeastSlack => value <= limit,
+            Against::AtMost | Against::LeastSlack | Against::Above(_) => value <= limit,
             Against::Below => value < limit,
             _ => value >= limit,
         }
@@ -129,6 +136,7 @@ impl Demand {
             Against::BestOwner => format!("{limit}x best owner"),
             Against::LeastSlack => format!("within {limit}x of bare"),
             Against::One(peer) => format!("{limit}x {}", peer.name()),
+            Against::Above(peer) => format!("{} + {limit}", peer.name()),
             Against::AtMost => format!("at most {limit}"),
             Against::Below => format!("below {limit}"),
         }

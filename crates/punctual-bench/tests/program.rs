@@ -282,6 +282,27 @@ fn levels_are_measured_for_every_rule_and_against_heaps() {
 }
 
 #[test]
+fn order_by_keys_is_measured_beside_a_map_and_the_pool_without_order() {
+    let output = bench(&["--scale", "0.005", "--rounds", "1", "--only", "N4"]);
+    let text = stdout(&output);
+    assert!(
+        output.status.success() && !text.contains("FAILED"),
+        "{text}{}",
+        stderr(&output)
+    );
+    for part in [
+        "OURS keyed",
+        "ours again (A/A control)",
+        "map-in-front",
+        "ours-unordered (limit)",
+        "3x map-in-front",
+        "ours-unordered + 150",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
 fn a_bare_pass_runs_for_callgrind() {
     for scenario in ["A", "B", "C", "G"] {
         assert!(bench(&["ir", scenario, "ours", "500"]).status.success());

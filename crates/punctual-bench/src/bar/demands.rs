@@ -17,6 +17,8 @@ pub(super) enum Against {
     One(Peer),
     /// At most so many times what a bare thread with the least slack shows: nobody can be better.
     LeastSlack,
+    /// At most so much more than one, in the metric's unit.
+    Above(Peer),
     /// Absolute, no peer involved; 0 can only be met by 0.
     AtMost,
     Below,
@@ -32,7 +34,7 @@ impl Against {
             Against::Best => comparable,
             Against::BestRustOwner => comparable && is_rust && peer.owns_closure(scenario),
             Against::BestOwner => comparable && peer.owns_closure(scenario),
-            Against::One(one) => peer == one,
+            Against::One(one) | Against::Above(one) => peer == one,
             Against::LeastSlack => matches!(peer, Peer::BareNanosleepSlack1 | Peer::BareFutexSlack1),
             Against::AtMost | Against::Below => false,
         }
@@ -199,5 +201,19 @@ pub(super) const BAR: &[Demand] = &[
         None,
     ),
     demand(Scenario::N2, "urgent_p99", Against::Best, Some(5.0), None),
+    demand(
+        Scenario::N4,
+        "warm",
+        Against::One(Peer::MapInFront),
+        Some(3.0),
+        None,
+    ),
+    demand(
+        Scenario::N4,
+        "warm",
+        Against::Above(Peer::OursUnordered),
+        Some(150.0),
+        None,
+    ),
     demand(Scenario::N5, "share_error", Against::AtMost, Some(5.0), None),
 ];

@@ -196,6 +196,28 @@ fn an_urgent_task_must_beat_both_pools_without_levels() {
 }
 
 #[test]
+fn an_order_must_beat_the_map_and_stay_near_the_pool_without_one() {
+    use Standing::{Met, Missed};
+    let n4 = |ours, map| {
+        standings(Scenario::N4, move |peer| match peer {
+            Peer::MapInFront => map,
+            Peer::OursUnordered => 30.0,
+            _ => ours,
+        })
+    };
+    assert_eq!(n4(180.0, 540.0), [Met, Met]);
+    assert_eq!(n4(180.1, 540.0), [Missed, Missed]);
+    // Better than the pool without an order is better than asked for.
+    assert_eq!(n4(20.0, 50.0), [Missed, Met]);
+    let nothing = judge(&Samples::default(), &[Scenario::N4]);
+    assert!(
+        nothing
+            .iter()
+            .all(|verdict| verdict.standing == Standing::NotMeasured)
+    );
+}
+
+#[test]
 fn every_demand_is_on_a_metric_that_exists() {
     for demand in BAR {
         let known = demand.scenario.metrics();

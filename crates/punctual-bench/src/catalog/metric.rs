@@ -110,7 +110,13 @@ impl Scenario {
             Scenario::N1 => LEVELS,
             Scenario::N2 => URGENT,
             Scenario::N5 => SHARES,
-            Scenario::A | Scenario::A2 | Scenario::B | Scenario::C | Scenario::D | Scenario::F => NS_PER_TASK,
+            Scenario::A
+            | Scenario::A2
+            | Scenario::B
+            | Scenario::C
+            | Scenario::D
+            | Scenario::F
+            | Scenario::N4 => NS_PER_TASK,
         }
     }
 

@@ -40,11 +40,12 @@ pub(crate) enum Scenario {
     M,
     N1,
     N2,
+    N4,
     N5,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Scenario; 24] = [
+    pub(crate) const ALL: [Scenario; 25] = [
         Scenario::A,
         Scenario::A2,
         Scenario::B,
@@ -68,6 +69,7 @@ impl Scenario {
         Scenario::M,
         Scenario::N1,
         Scenario::N2,
+        Scenario::N4,
         Scenario::N5,
     ];
 
@@ -102,6 +104,7 @@ impl Scenario {
             Scenario::M => "M",
             Scenario::N1 => "N1",
             Scenario::N2 => "N2",
+            Scenario::N4 => "N4",
             Scenario::N5 => "N5",
         }
     }
@@ -131,6 +134,7 @@ impl Scenario {
             Scenario::M => "push and pop over 4 levels on one worker, beside 0, 1k, 100k that wait",
             Scenario::N1 => "4 levels, two workers: from outside, and beside 0, 1k, 100k that wait",
             Scenario::N2 => "wait of an URGENT task each 1 ms, behind 1000 LOW ones of ~20 us",
+            Scenario::N4 => "submit and run over 10k keys, in order per key, at most 8192 in flight",
             Scenario::N5 => "shares 50/30/15/5, all levels full: largest error in any 1000 picks",
         }
     }
@@ -178,10 +182,10 @@ impl Scenario {
 
     /// Whom the control repeats.
     pub(crate) fn controlled(self) -> Peer {
-        if self.is_levelled() {
-            Peer::OursStrict
-        } else {
-            Peer::Ours
+        match self {
+            Scenario::N4 => Peer::OursKeyed,
+            _ if self.is_levelled() => Peer::OursStrict,
+            _ => Peer::Ours,
         }
     }
 
@@ -202,8 +206,9 @@ impl Scenario {
     fn takes(self, peer: Peer) -> bool {
         use Peer::{
             AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1, Crossbeam, HeapPool,
-            JFixedAbq, JFixedLbq, JStpe, JTpePbq, Ours, OursAgain, OursBounded, OursFifo, OursShares,
-            OursStrict, SchedTp, Tokio, TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
+            JFixedAbq, JFixedLbq, JStpe, JTpePbq, MapInFront, Ours, OursAgain, OursBounded, OursFifo,
+            OursKeyed, OursShares, OursStrict, OursUnordered, SchedTp, Tokio, TokioDelayQueue, TokioInterval,
+            TokioSleep, TokioSpawnSleep,
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
@@ -211,6 +216,7 @@ impl Scenario {
                 peer.is_levelled() || matches!(peer, OursAgain | HeapPool | JTpePbq)
             }
             Scenario::N2 => matches!(peer, OursStrict | OursAgain | OursFifo | Tokio),
+            Scenario::N4 => matches!(peer, OursKeyed | OursAgain | MapInFront | OursUnordered),
             Scenario::N5 => peer == OursShares,
             _ if peer.is_levelled() => false,
             Scenario::F => is_ours || matches!(peer, Crossbeam | JFixedLbq | JFixedAbq),
@@ -273,6 +279,9 @@ impl Scenario {
                 Some("each task that runs submits the next, at another level: as many wait all the time")
             }
             Scenario::N2 => Some("ours-fifo: one pool of ours without levels, as tokio is one"),
+            Scenario::N4 => Some(
+                "map-in-front: a map of lines behind a lock before the same pool, which alone is ours-unordered",
+            ),
             Scenario::N5 => {
                 Some("in percent of the level's target; two picks that change places are 2 in LOW")
             }

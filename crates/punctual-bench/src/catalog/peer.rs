@@ -14,6 +14,8 @@ pub(crate) enum Peer {
     OursStrict,
     OursAging,
     OursShares,
+    /// Ours through `keyed`.
+    OursKeyed,
     /// The control: ours under a second name. What its row shows is noise.
     OursAgain,
     Rayon,
@@ -28,6 +30,8 @@ pub(crate) enum Peer {
     OursFifo,
     /// A heap behind a lock and two threads: what people write when they need priorities.
     HeapPool,
+    /// A map of lines behind a lock, before a pool of ours: what people write to keep tasks of a key in order.
+    MapInFront,
     SchedTp,
     /// A boxed `Sleep`, polled once.
     TokioSleep,
@@ -40,6 +44,8 @@ pub(crate) enum Peer {
     BareNanosleepSlack1,
     BareFutex,
     BareFutexSlack1,
+    /// The pool behind both that keep an order, without one.
+    OursUnordered,
     JFixedLbq,
     JFixedAbq,
     JFjp,
@@ -53,18 +59,20 @@ pub(crate) enum Kind {
     Ours,
     Control,
     Rust,
-    /// What the kernel gives to a thread that does nothing else: no rival, nobody can be better.
+    /// What the kernel gives to a thread that does nothing else, or a pool without what is asked for: no rival, nobody
+    /// can be better.
     Limit,
     Jvm,
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 31] = [
+    pub(crate) const ALL: [Peer; 34] = [
         Peer::Ours,
         Peer::OursBounded,
         Peer::OursStrict,
         Peer::OursAging,
         Peer::OursShares,
+        Peer::OursKeyed,
         Peer::OursAgain,
         Peer::Rayon,
         Peer::Tokio,
@@ -76,6 +84,7 @@ impl Peer {
         Peer::Crossbeam,
         Peer::OursFifo,
         Peer::HeapPool,
+        Peer::MapInFront,
         Peer::SchedTp,
         Peer::TokioSleep,
         Peer::TokioSpawnSleep,
@@ -86,6 +95,7 @@ impl Peer {
         Peer::BareNanosleepSlack1,
         Peer::BareFutex,
         Peer::BareFutexSlack1,
+        Peer::OursUnordered,
         Peer::JFixedLbq,
         Peer::JFixedAbq,
         Peer::JFjp,
@@ -100,6 +110,7 @@ impl Peer {
             Peer::OursStrict => "ours-strict",
             Peer::OursAging => "ours-aging",
             Peer::OursShares => "ours-shares",
+            Peer::OursKeyed => "ours-keyed",
             Peer::OursAgain => "ours-again",
             Peer::Rayon => "rayon",
             Peer::Tokio => "tokio",
@@ -111,6 +122,8 @@ impl Peer {
             Peer::Crossbeam => "crossbeam",
             Peer::OursFifo => "ours-fifo",
             Peer::HeapPool => "heap-pool",
+            Peer::MapInFront => "map-in-front",
+            Peer::OursUnordered => "ours-unordered",
             Peer::SchedTp => "sched-tp",
             Peer::TokioSleep => "tokio-sleep",
             Peer::TokioSpawnSleep => "tokio-spawn-sleep",
@@ -132,12 +145,13 @@ impl Peer {
     pub(crate) fn kind(self) -> Kind {
         match self {
             Peer::Ours | Peer::OursBounded => Kind::Ours,
-            Peer::OursStrict | Peer::OursAging | Peer::OursShares => Kind::Ours,
+            Peer::OursStrict | Peer::OursAging | Peer::OursShares | Peer::OursKeyed => Kind::Ours,
             Peer::OursAgain => Kind::Control,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe | Peer::JTpePbq => Kind::Jvm,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 Kind::Limit
             }
+            Peer::OursUnordered => Kind::Limit,
             _ => Kind::Rust,
         }
     }
@@ -153,6 +167,7 @@ impl Peer {
             Peer::SchedTp | Peer::TokioSleep | Peer::TokioSpawnSleep | Peer::TokioDelayQueue => false,
             Peer::TokioInterval | Peer::AsyncIo | Peer::JStpe => false,
             Peer::OursFifo | Peer::HeapPool | Peer::JTpePbq => false,
+            Peer::OursKeyed | Peer::MapInFront | Peer::OursUnordered => false,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 false
             }
@@ -192,6 +207,7 @@ impl Peer {
             (Peer::OursBounded, _) => "bounded with room",
             (Peer::OursStrict, _) => "4 levels, strict",
             (Peer::OursAging, _) => "4 levels, aging",
+            (Peer::OursKeyed, _) => "keyed",
             (Peer::OursShares, _) => "4 levels, shares",
             // Until there is a queue for forking, the row must not pass for one.
             (_, Scenario::D) => "plain queue",

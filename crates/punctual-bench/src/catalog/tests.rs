@@ -75,6 +75,10 @@ fn levels_are_measured_against_those_that_have_them_and_the_pool_that_has_none()
     }
     assert_eq!(Scenario::N2.peers(), [OursStrict, OursAgain, Tokio, OursFifo]);
     assert_eq!(Scenario::N5.peers(), [OursShares]);
+    assert_eq!(
+        Scenario::N4.peers(),
+        [Peer::OursKeyed, OursAgain, Peer::MapInFront, Peer::OursUnordered]
+    );
     for scenario in Scenario::ALL {
         let control = scenario.peers().contains(&OursAgain);
         assert!(!control || scenario.peers().contains(&scenario.controlled()));

@@ -6,12 +6,14 @@
 
 mod async_pools;
 mod heap_pool;
+mod keyed;
 mod ours;
 mod thread_pools;
 pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
 pub(crate) use heap_pool::HeapPool;
+pub(crate) use keyed::{Keyed, MapInFront, OursKeyed};
 pub(crate) use ours::{Levelled, Ours};
 pub(crate) use thread_pools::{Crossbeam, Rayon, RustyPool, Threadpool};
 

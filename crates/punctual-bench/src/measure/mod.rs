@@ -2,6 +2,7 @@
 //! rounds, statistics, and which numbers are compared: a child process runs one scenario with one peer and ends.
 
 mod idle;
+mod keyed;
 mod levels;
 mod memory;
 mod ping;
@@ -54,6 +55,9 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     }
     if scenario.is_levelled() {
         return levels::run(scenario, peer, sizes);
+    }
+    if scenario == Scenario::N4 {
+        return keyed::run(peer, sizes);
     }
     if scenario == Scenario::F {
         return match peer {

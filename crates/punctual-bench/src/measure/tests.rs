@@ -103,6 +103,7 @@ fn what_does_not_go_together_is_said() {
         (Scenario::M, Peer::Rayon),
         (Scenario::N1, Peer::JTpePbq),
         (Scenario::N2, Peer::OursAging),
+        (Scenario::N4, Peer::Tokio),
         (Scenario::N5, Peer::OursStrict),
     ] {
         let error = run(scenario, peer, Sizes::new(1, 1)).unwrap_err();
