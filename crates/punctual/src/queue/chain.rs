@@ -25,6 +25,8 @@ pub(super) struct Tail {
     offset: usize,
     /// Records in this chain.
     count: u64,
+    /// Chains opened so far whose first arrival was noted.
+    chains: u64,
     /// A segment brought along for when the current one is full: nothing is allocated under the lock.
     ready: Option<Owned>,
 }
@@ -54,6 +56,7 @@ impl Tail {
             current: segment,
             offset: 0,
             count: 0,
+            chains: 0,
             ready: None,
         }
     }
@@ -104,7 +107,10 @@ impl Tail {
             if opens || sampled {
                 let now = now();
                 if opens {
-                    segment.opened = now;
+                    // Where each task opens a chain, a sample of each would cost as much as the task.
+                    let is_sample = self.chains < SAMPLE_EVERY || self.chains.is_multiple_of(SAMPLE_EVERY);
+                    segment.open(now, is_sample);
+                    self.chains += 1;
                 }
                 if sampled {
                     segment.note(number, now);
@@ -156,7 +162,7 @@ impl Tail {
     /// When the chain was opened, if noted.
     pub(super) fn opened(&self) -> Tick {
         // SAFETY: the tail owns its segments.
-        unsafe { self.first.as_ref() }.opened
+        unsafe { self.first.as_ref() }.opened()
     }
 
     /// Sweeps dead entries out of this chain; see [`compact`].
@@ -248,11 +254,8 @@ impl Head {
                     tick,
                     weight: SAMPLE_EVERY,
                 });
-            } else if opens && segment.opened != 0 {
-                slot.arrival = Some(Arrival {
-                    tick: segment.opened,
-                    weight: 1,
-                });
+            } else if opens && let Some(tick) = segment.opened_by_a_sample() {
+                slot.arrival = Some(Arrival { tick, weight: 1 });
             }
         }
     }

@@ -29,12 +29,15 @@ pub(super) const WORDS: usize = if cfg!(loom) {
 pub(super) const SAMPLE_EVERY: u64 = 64;
 const SAMPLES: usize = 8;
 
+/// The record that opened a chain is no sample of how long records wait: there are enough of those.
+const UNCOUNTED: Tick = 1 << 63;
+
 /// The memory.
 #[repr(C)]
 pub(super) struct Segment {
     pub(super) next: *mut Segment,
-    /// When the first record of a chain was written; 0 = not noted.
-    pub(super) opened: Tick,
+    /// When the first record of a chain was written, and [`UNCOUNTED`] if that is all; 0 = not noted.
+    opened: Tick,
     samples: [Tick; SAMPLES],
     pub(super) words: [MaybeUninit<u64>; WORDS],
     /// Loom's witness that one side at a time touches the words.
@@ -66,6 +69,22 @@ impl Witness {
     }
 }
 impl Segment {
+    /// Notes when the record that opens a chain was written; whether it is a sample too.
+    pub(super) fn open(&mut self, tick: Tick, is_sample: bool) {
+        self.opened = if is_sample { tick } else { tick | UNCOUNTED };
+    }
+
+    /// When the chain was opened; 0 = not noted.
+    pub(super) fn opened(&self) -> Tick {
+        self.opened & !UNCOUNTED
+    }
+
+    /// The same, if its first record is a sample.
+    #[inline]
+    pub(super) fn opened_by_a_sample(&self) -> Option<Tick> {
+        (self.opened != 0 && self.opened & UNCOUNTED == 0).then_some(self.opened)
+    }
+
     /// Notes a time of arrival for the record with this number.
     #[inline]
     pub(super) fn note(&mut self, number: u64, tick: Tick) {
