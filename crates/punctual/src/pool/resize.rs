@@ -226,13 +226,12 @@ impl Engine {
         }
     }
 
-    /// For one room: from now on nothing is taken, or everything again. Says whether it changed.
+    /// From now on nothing is taken, or everything again; says whether it changed. Both rooms in one section: of a pause
+    /// and a resume, or a close, at once, the later one counts for both.
     pub(super) fn set_paused(&self, paused: bool) -> bool {
-        let changes = self.room.set_paused(paused);
-        if changes {
-            self.timers.due.set_paused(paused);
-        }
-        changes
+        self.room.set_paused(paused, || {
+            self.timers.due.set_paused(paused, || ());
+        })
     }
 
     /// It is not paused any more.

@@ -407,12 +407,14 @@ impl<G: Gate> Room<G> {
         self.waited_for.load(Relaxed)
     }
 
-    /// From now on nothing is taken, or everything again. A closed room does not pause. Says whether it changed.
-    pub(crate) fn set_paused(&self, paused: bool) -> bool {
+    /// From now on nothing is taken, or everything again; if that is new, `also` is called in the same section. A closed room
+    /// does not pause. Says whether it changed.
+    pub(crate) fn set_paused(&self, paused: bool, also: impl FnOnce()) -> bool {
         self.attend(|producers| {
             let changes = producers.paused != paused && !(paused && producers.closed);
             if changes {
                 producers.paused = paused;
+                also();
             }
             changes
         })

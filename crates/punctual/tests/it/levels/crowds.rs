@@ -221,7 +221,9 @@ fn fault_20_under_a_flood_of_urgent_tasks_every_low_one_runs() {
                     while !is_over.load(SeqCst) {
                         let flood = flood.clone();
                         // Refused when the queue is full of them, which is as it should be.
-                        let _ = urgent.execute(move || drop(flood.fetch_add(1, SeqCst)));
+                        let _ = urgent.execute(move || {
+                            flood.fetch_add(1, SeqCst);
+                        });
                     }
                 });
             }

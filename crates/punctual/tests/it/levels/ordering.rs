@@ -171,7 +171,7 @@ fn a_plain_queue_ignores_priorities_but_tells_them() {
     let pool = Pool::builder("plain")
         .core_threads(1)
         .queue(Queue::unbounded())
-        .before_task(move |task| drop(tell.send(task.priority)))
+        .before_task(move |task| tell.send(task.priority).unwrap())
         .build()
         .unwrap();
     let held = hold(&pool);

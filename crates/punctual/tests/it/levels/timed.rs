@@ -126,7 +126,7 @@ fn runs_of_a_schedule_have_the_priority_of_whoever_made_it() {
     let schedule = low
         .schedule(Schedule::every(STEP).times(2), move |_| {
             body.pause();
-            drop(tell.send("run"));
+            tell.send("run").unwrap();
         })
         .unwrap();
     for _ in 0..2 {
