@@ -6,6 +6,7 @@ use crate::support::{
     LONG, Random, assert_all_settled, assert_books_balance, hold, in_time, on_worker, until,
 };
 use punctual::{AtShutdown, Cancel, Clock, Executor, OnDrop, Pool, Schedule, State, task};
+use std::cell::Cell;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier};
@@ -60,19 +61,26 @@ fn apart_a_pool_terminates_after_its_annexes() {
 
 #[test]
 fn apart_close_joins_the_threads_of_annexes() {
-    let stopped = Arc::new(AtomicUsize::new(0));
-    let count = stopped.clone();
-    let pool = Pool::builder("apart")
-        .core_threads(1)
-        .on_thread_stop(move || _ = count.fetch_add(1, SeqCst))
-        .build()
-        .unwrap();
-    let executors = all_of(&pool);
-    for executor in &executors {
-        value(executor.submit(|| ()).unwrap());
+    /// Dropped when its thread is nearly gone, some time after the pool knows of it.
+    struct AtTheEnd(Arc<AtomicUsize>);
+    impl Drop for AtTheEnd {
+        fn drop(&mut self) {
+            std::thread::yield_now();
+            self.0.fetch_add(1, SeqCst);
+        }
     }
-    assert!(pool.close().terminated);
-    assert_eq!(stopped.load(SeqCst), 3);
+    thread_local!(static END: Cell<Option<AtTheEnd>> = const { Cell::new(None) });
+    for _ in 0..20 {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let pool = pool(1);
+        let executors = all_of(&pool);
+        for executor in &executors {
+            let end = AtTheEnd(ended.clone());
+            value(executor.submit(|| END.set(Some(end))).unwrap());
+        }
+        assert!(pool.close().terminated);
+        assert_eq!(ended.load(SeqCst), 3);
+    }
 }
 
 #[test]
@@ -132,13 +140,20 @@ fn apart_drain_takes_out_what_waits_and_the_pool_goes_on() {
 
 #[test]
 fn apart_pause_holds_the_annexes_too_and_new_ones() {
-    let pool = pool(1);
+    let clock = Clock::manual();
+    let pool = Pool::builder("apart")
+        .core_threads(1)
+        .clock(&clock)
+        .build()
+        .unwrap();
     let mut executors = vec![pool.executor(), pool.reserve(1).unwrap()];
     value(executors[1].submit(|| ()).unwrap());
     pool.pause();
     executors.push(pool.blocking().unwrap());
     executors.push(pool.reserve(1).unwrap());
     let tasks: Vec<_> = executors.iter().map(|each| each.submit(|| 1).unwrap()).collect();
+    // Everybody who could take one has looked.
+    clock.advance(Duration::from_millis(1));
     let stats = pool.stats();
     assert_eq!((stats.queued, stats.active, stats.paused), (4, 0, true));
     assert!(tasks.iter().all(|task| !task.is_finished()));

@@ -250,12 +250,43 @@ fn apart_keep_alive_of_the_pool_is_that_of_its_annexes() {
 
 #[test]
 fn apart_a_pool_whose_threads_never_leave_has_annexes_that_stay_a_minute() {
-    let pool = Pool::fixed(1).unwrap();
-    let blocking = pool.blocking().unwrap();
-    for _ in 0..10 {
-        value(blocking.submit(|| ()).unwrap());
+    let clock = Clock::manual();
+    let pool = Pool::builder("apart")
+        .core_threads(1)
+        .keep_alive(Duration::ZERO)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    value(pool.blocking().unwrap().submit(|| ()).unwrap());
+    clock.advance(Duration::from_secs(59));
+    assert_eq!(pool.stats().threads, 1);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(pool.stats().threads, 0);
+}
+
+#[test]
+fn apart_spare_threads_are_one_budget_for_all_parts() {
+    let pool = Pool::builder("apart")
+        .core_threads(1)
+        .spare_threads(1)
+        .build()
+        .unwrap();
+    let reserved = pool.reserve(1).unwrap();
+    let elsewhere = Pool::fixed(1).unwrap();
+    let gate = Gate::default();
+    let awaited = Arc::new(elsewhere.submit(gate.task()).unwrap());
+    // A worker of each part waits inside the library.
+    for executor in [&pool, &reserved] {
+        let awaited = awaited.clone();
+        executor.execute(move || awaited.wait()).unwrap();
     }
-    assert_eq!(pool.stats().threads_started, 1);
+    once_active(&pool, 2);
+    let more = Gate::default();
+    until("somebody stands in", || {
+        let _ = (pool.execute(more.task()), reserved.execute(more.task()));
+        pool.stats().active == 3
+    });
+    assert_eq!(pool.stats().threads, 3, "one stands in, not two");
 }
 
 #[test]

@@ -195,18 +195,18 @@ fn apart_discard_oldest_does_not_reach_into_the_pools_queue() {
 
 #[test]
 fn apart_whoever_waits_for_room_gets_the_next_thread() {
-    let pool = bounded(1, Reject::Block(LONG));
+    let pool = bounded(1, Reject::Abort);
     let reserved = pool.reserve(1).unwrap();
     let _own = hold(&pool);
     drop(pool.submit(|| ()).unwrap());
     let held = hold(&reserved);
     // The pool's only place is taken: this one waits for the annex's thread.
-    let waits = {
-        let reserved = reserved.clone();
-        std::thread::spawn(move || value(reserved.submit(|| 5).unwrap()))
-    };
+    let (waker, calls) = counting_waker();
+    let mut waits = pin!(reserved.submit_async(|| 5));
+    assert!(poll_once(&mut waits, &waker).is_pending());
     drop(held);
-    assert_eq!(waits.join().unwrap(), 5);
+    until("it was called", || calls.load(SeqCst) > 0);
+    assert_eq!(value(block_on(waits).unwrap()), 5);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! `task::blocking_section`: a thread stands in for a task that blocks on something foreign.
 
 use super::{block_many, hold_many, meet, once_active, pool, value};
-use crate::growing::Gate;
+use crate::growing::{Gate, nap};
 use crate::support::{LONG, in_time, on_worker, quiet_panic, until};
-use punctual::{Pool, Queue, task};
+use punctual::{Clock, Pool, Queue, task};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 /// One thread of its own, so many for what blocks, no spares.
 fn small(blocking: usize) -> Pool {
@@ -62,6 +63,17 @@ fn section_outside_a_task_and_on_other_threads_just_runs() {
         );
     }
     assert_eq!(pool.stats().threads_started, 2);
+    let reserved = pool.reserve(1).unwrap();
+    let gate = Gate::default();
+    let block = gate.task();
+    reserved.execute(move || task::blocking_section(block)).unwrap();
+    once_active(&pool, 1);
+    block_many(&reserved, &gate, 1);
+    assert_eq!(
+        pool.stats().threads_started,
+        3,
+        "a reserve has the threads it has"
+    );
 }
 
 #[test]
@@ -152,25 +164,28 @@ fn section_without_blocking_threads_just_runs() {
 
 #[test]
 fn section_with_a_join_inside_counts_once() {
+    let clock = Clock::manual();
     let pool = Pool::builder("apart")
         .core_threads(1)
         .blocking_threads(2)
         .spare_threads(4)
         .queue(Queue::unbounded())
+        .clock(&clock)
         .build()
         .unwrap();
-    let blocking = pool.blocking().unwrap();
-    let gate = Gate::default();
-    let block = gate.task();
-    pool.execute(move || {
-        task::blocking_section(|| blocking.submit(block).unwrap().join().unwrap());
-    })
-    .unwrap();
-    once_active(&pool, 2);
-    let more = Gate::default();
-    block_many(&pool, &more, 3);
-    once_active(&pool, 3);
-    assert_eq!(pool.stats().queued, 2, "one stands in, not two");
+    let awaited = pool.blocking().unwrap().submit(nap(LONG)).unwrap();
+    once_active(&pool, 1);
+    pool.execute(move || task::blocking_section(|| awaited.join().unwrap()))
+        .unwrap();
+    for _ in 0..3 {
+        pool.execute(nap(LONG)).unwrap();
+    }
+    // Everybody has begun, or cannot.
+    clock.advance(Duration::from_millis(1));
+    let stats = pool.stats();
+    assert_eq!((stats.active, stats.queued), (3, 2), "one stands in, not two");
+    clock.advance(LONG * 3);
+    assert!(pool.wait_idle(LONG));
 }
 
 #[test]
