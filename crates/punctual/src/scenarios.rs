@@ -10,6 +10,7 @@ mod apart;
 mod crowded;
 /// Times that come while somebody cancels, pauses, closes or stops.
 mod timed;
+mod viewed;
 
 use crate::{Cancel, Pool, Queue, Status};
 use shuttle::sync::Arc;

@@ -31,6 +31,8 @@ mod state;
 #[cfg(all(test, loom))]
 mod timer_models;
 pub(crate) mod timers;
+#[cfg(all(test, loom))]
+mod view_models;
 mod view_stats;
 pub(crate) mod views;
 pub(crate) mod waits;

@@ -129,7 +129,7 @@ fn drain_and_pop_share_without_loss() {
         let mut drained = 0;
         for mut slot in room.drain() {
             slot.run();
-            let _ = room.remove(Removal::Returned);
+            let _ = room.remove(Removal::Returned, 0);
             drained += 1;
         }
         assert_eq!(drained + consumer.join().unwrap(), 2);

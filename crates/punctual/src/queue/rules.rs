@@ -149,7 +149,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// Chooses and counts at once, where a head that is chosen is also taken.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn pick(&mut self, heads: &Heads<'_>, now: impl FnOnce() -> Tick) -> Option<Pick> {
         let pick = self.choose(heads, now)?;
         self.took(pick.level);

@@ -6,14 +6,15 @@
 
 #![allow(unsafe_code)]
 
-use super::block::{Entry, Header, Origin};
-use super::home::{Home, HomeRef, Removal};
+use super::block::{Entry, Header, Origin, Reference};
+use super::home::{Destination, Home, HomeRef, Removal};
 use super::state::Claim;
 use super::view::View;
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
 use crate::observe::counters::Counters;
+use crate::observe::{Explanation, Place};
 use crate::task::hooks::Hooks;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
@@ -25,6 +26,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::thread;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A home that only counts.
 struct Books {
@@ -53,6 +55,12 @@ impl Home for Books {
     fn tell_removed(&self, _: &TaskInfo<'_>, _: Outcome<'_>) {}
     fn forget_expiry(&self, _: &Header) {}
     fn look_at(&self, _: Tick) {}
+    fn relocate(&self, _: &Arc<Reference>, _: Destination) -> bool {
+        false
+    }
+    fn explain(&self, _: &Header, _: Option<Duration>) -> Explanation {
+        Explanation::of(Place::Queue)
+    }
     fn removed(&self, _: bool) {}
     fn is_stopping(&self) -> bool {
         false

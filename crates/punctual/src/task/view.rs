@@ -28,8 +28,8 @@ use std::ptr::NonNull;
 /// Dead entries in a line may be this many more than live ones before they are swept out.
 const DEAD_SLACK: usize = 1024;
 
-/// A line that has become empty gives the memory of a longer backlog back.
-const KEPT_PLACES: usize = 4;
+/// The line of a listed view keeps so many places when it becomes empty; others, of which there may be many, keep none.
+const KEPT_PLACES: usize = 64;
 
 /// Of a line that nobody watches one arrival in this many is noted.
 const NOTE_EVERY: usize = 16;
@@ -275,7 +275,7 @@ impl View {
             return Err(gate.tell());
         };
         if gate.line.is_empty() {
-            gate.line_ended();
+            gate.line_ended(self);
             crowd.remove(self);
         }
         gate.hold(self, &entry);
@@ -327,7 +327,7 @@ impl View {
             return Vec::new();
         }
         let line = std::mem::take(&mut gate.line);
-        gate.line_ended();
+        gate.line_ended(self);
         crowd.remove(self);
         line.into_iter()
             .map(|parked| (parked.arrived, parked.entry))
@@ -345,7 +345,7 @@ impl View {
         gate.line = rest;
         gate.dead = 0;
         if gate.line.is_empty() {
-            gate.line_ended();
+            gate.line_ended(self);
             crowd.remove(self);
         }
         out.into_iter().map(|parked| parked.entry).collect()
@@ -361,7 +361,7 @@ impl View {
         let place = gate.line.iter().position(|parked| claim(parked.entry.header()))?;
         let parked = gate.line.remove(place)?;
         if gate.line.is_empty() {
-            gate.line_ended();
+            gate.line_ended(self);
             crowd.remove(self);
         }
         Some(parked.entry)
@@ -478,9 +478,9 @@ impl Gate {
         }
     }
 
-    fn line_ended(&mut self) {
+    fn line_ended(&mut self, view: &View) {
         self.dead = 0;
-        if self.line.capacity() > KEPT_PLACES {
+        if view.shown.is_none() || self.line.capacity() > KEPT_PLACES {
             self.line = VecDeque::new();
         }
     }
