@@ -85,7 +85,7 @@ enum Taken {
 
 impl<G: Gate> Room<G> {
     /// A plain room.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
         Room::with(capacity, None, &Clock::system(), gate)
     }
