@@ -71,9 +71,14 @@ impl Executor {
 
     /// A part of a pool, its own threads or an annex, that this owner keeps open.
     fn part(engine: Arc<Engine>, owner: Arc<Owner>) -> Self {
+        let class = if engine.room.is_levelled() {
+            Class::ROOT.levelled()
+        } else {
+            Class::ROOT
+        };
         Executor {
             view: None,
-            class: Class::ROOT,
+            class,
             plain_generation: engine.plain_generation(),
             engine,
             owner,
@@ -210,7 +215,8 @@ impl Executor {
         if self.is_special() {
             return self.submit_specially(f);
         }
-        let entry = self.entry(self.class, true, None, f);
+        // No view and no options, so there is nothing to choose.
+        let entry = Entry::new(self.engine.origin(self.class), true, None, f);
         self.submit_entry(self.class, entry, Patience::Policy, Engine::admit)
     }
 

@@ -63,11 +63,35 @@ impl Engine {
             !class.is_apart(),
             "what does not go straight to the queue goes by `admit_any`"
         );
+        if class.is_levelled() {
+            return self.admit_to_level(class, payload);
+        }
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         let mut producers = self.room.producers();
         if producers.is_open() {
             match producers.push_plain(&self.room, class, payload, stamp, &self.clock) {
+                Ok(()) => {
+                    drop(producers);
+                    return Ok(self.idle.notify());
+                }
+                Err(back) => payload = back,
+            }
+        }
+        self.admit_with_a_look(producers, class, payload, stamp)
+    }
+
+    /// As [`Engine::admit`], where there are levels: apart, so that it is no burden to the plain way.
+    #[inline(never)]
+    fn admit_to_level<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut payload: P,
+    ) -> Result<bool, Refused<P>> {
+        let stamp = self.idle.read().searchers() == 0;
+        let mut producers = self.room.producers();
+        if producers.are_levels_open() {
+            match producers.push_to_level(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => {
                     drop(producers);
                     return Ok(self.idle.notify());

@@ -46,8 +46,9 @@ impl Engine {
             // In the same section: whoever leaves because it is closed sees every delayed task that was accepted.
             self.timers.refuse();
             self.run_state.raise(state);
-            self.timers.due.set_paused(false, || ());
         });
+        // A pause that comes now finds the room closed, and leaves both as they are.
+        self.timers.due.set_paused(false, || ());
         // Sleepers must find out; one that lies down after this sees the closed room in its last look.
         self.idle.wake_all();
         // And those who wait for room.

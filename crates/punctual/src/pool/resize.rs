@@ -227,7 +227,7 @@ impl Engine {
     }
 
     /// From now on nothing is taken, or everything again; says whether it changed. Both rooms in one section: of a pause
-    /// and a resume, or a close, at once, the later one counts for both.
+    /// and a resume at once, the later one counts for both.
     pub(super) fn set_paused(&self, paused: bool) -> bool {
         self.room.set_paused(paused, || {
             self.timers.due.set_paused(paused, || ());

@@ -18,6 +18,7 @@ use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::task::Class;
 use crate::task::record::{Payload, Slot};
 use crate::time::{Clock, Tick};
+use std::num::NonZero;
 
 /// Which levels hold records, a bit for each: in their tails, and at their heads. Written under the lock of each side.
 pub(super) struct Fresh {
@@ -144,7 +145,7 @@ impl Tails {
     }
 
     /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push<P: Payload>(
         &mut self,
         fresh: &Fresh,
@@ -270,13 +271,13 @@ impl Heads {
     /// The level that is served next; `None`: all heads are dry.
     #[inline]
     pub(super) fn choose(&mut self) -> Option<Pick> {
-        let occupied = self.occupied;
-        if occupied & occupied.wrapping_sub(1) != 0 && self.choice != Choice::First {
+        let occupied = NonZero::new(self.occupied)?;
+        if self.choice != Choice::First && occupied.get() & (occupied.get() - 1) != 0 {
             return Some(self.ask());
         }
-        // One level, or strictly the first: no rule, and no look at the clock.
+        // Strictly the first, or the only one: no rule, and no look at the clock.
         let (level, promoted) = (occupied.trailing_zeros() as usize, false);
-        (occupied != 0).then_some(Pick { level, promoted })
+        Some(Pick { level, promoted })
     }
 
     /// Asks the rule; several levels are not dry.
@@ -327,11 +328,11 @@ impl Heads {
     /// What was taken is a task that a worker got.
     #[inline]
     pub(super) fn took(&mut self, pick: Pick) {
-        if self.choice == Choice::ByShare {
-            self.rule.took(pick.level);
-        }
-        if pick.promoted {
-            self.promoted.0[pick.level] += 1;
+        match self.choice {
+            Choice::First => {}
+            Choice::ByAge if !pick.promoted => {}
+            Choice::ByAge => self.promoted.0[pick.level] += 1,
+            Choice::ByShare => self.rule.took(pick.level),
         }
     }
 

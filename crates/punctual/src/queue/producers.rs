@@ -99,6 +99,12 @@ impl<G: Gate> Producers<G> {
         self.pushed < self.open_until
     }
 
+    /// The same by [`Producers::push_to_level`].
+    #[inline]
+    pub(crate) fn are_levels_open(&self) -> bool {
+        self.pushed < self.levels_open_until
+    }
+
     /// Whether a record may be written without a look at anything else, by [`Producers::push`].
     #[inline]
     pub(crate) fn is_open_anyhow(&self) -> bool {
@@ -205,8 +211,25 @@ impl<G: Gate> Producers<G> {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
+        if self.levels.is_some() {
+            self.push_to_level(room, class, payload, stamp, clock)
+        } else {
+            self.push_plain(room, class, payload, stamp, clock)
+        }
+    }
+
+    /// As [`Producers::push`], where there are levels.
+    #[inline(always)]
+    pub(crate) fn push_to_level<P: Payload>(
+        &mut self,
+        room: &Room<G>,
+        class: Class,
+        payload: P,
+        stamp: bool,
+        clock: &Clock,
+    ) -> Result<(), P> {
         let Some(levels) = &mut self.levels else {
-            return self.push_plain(room, class, payload, stamp, clock);
+            unreachable!("asked of a plain room")
         };
         levels.push(&room.fresh, self.pushed, (class, payload), stamp, clock)?;
         self.count_pushed(room);

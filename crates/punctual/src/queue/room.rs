@@ -18,7 +18,7 @@ use super::lines::{Fresh, Heads, Tails};
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
 use super::{Capacity, Discipline};
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
 use crate::task::home::Removal;
@@ -392,14 +392,19 @@ impl<G: Gate> Room<G> {
         let mut consumers = self.consumers.lock();
         let mut producers = self.producers.lock();
         let answer = f(&mut producers);
+        self.mirror(&mut consumers, &producers);
+        answer
+    }
+
+    /// For those who look without the locks, or at one of them.
+    fn mirror(&self, consumers: &mut Consumers, producers: &Producers<G>) {
         let is_waited_for = producers.gate.is_waited_for();
         self.waited_for.store(is_waited_for, Relaxed);
-        self.paused.store(producers.paused, Relaxed);
+        self.paused.store(producers.paused, Release);
         consumers.heed &= !ATTEND;
         if producers.paused || is_waited_for {
             consumers.heed |= ATTEND;
         }
-        answer
     }
 
     /// Whether submissions wait for room; a hint without a lock.
@@ -407,17 +412,23 @@ impl<G: Gate> Room<G> {
         self.waited_for.load(Relaxed)
     }
 
-    /// From now on nothing is taken, or everything again; if that is new, `also` is called in the same section. A closed room
-    /// does not pause. Says whether it changed.
+    /// From now on nothing is taken, or everything again; if that is new, `also` is called in the same section: the other
+    /// room is closed first and opened last, so that nothing there seems to be alone. A closed room does not pause. Says whether it changed.
     pub(crate) fn set_paused(&self, paused: bool, also: impl FnOnce()) -> bool {
-        self.attend(|producers| {
-            let changes = producers.paused != paused && !(paused && producers.closed);
-            if changes {
-                producers.paused = paused;
-                also();
-            }
-            changes
-        })
+        let mut consumers = self.consumers.lock();
+        let mut producers = self.producers.lock();
+        if producers.paused == paused || (paused && producers.closed) {
+            return false;
+        }
+        producers.paused = paused;
+        if paused {
+            also();
+            self.mirror(&mut consumers, &producers);
+        } else {
+            self.mirror(&mut consumers, &producers);
+            also();
+        }
+        true
     }
 
     /// Whether nothing may be taken, at a glance.
@@ -428,7 +439,7 @@ impl<G: Gate> Room<G> {
     /// Two loads; may be old, both ways.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {
-        self.pushed.load(Acquire) == self.popped.records.load(Acquire) || self.paused.load(Relaxed)
+        self.pushed.load(Acquire) == self.popped.records.load(Acquire) || self.paused.load(Acquire)
     }
 
     /// Whether nothing is in the log, or nothing may be taken, seen under the producers' lock: whoever pushes after this has taken that lock

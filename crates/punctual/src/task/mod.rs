@@ -60,7 +60,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a task is to the pool, from its submission on: how urgent, and whether it waits for a time first.
 ///
 /// ```text
-///  | priority 8 bits | 4 bits free | of a view 1 bit | given 1 bit | kind 2 bits |
+///  | priority 8 bits | 3 bits free | levels 1 bit | of a view 1 bit | given 1 bit | kind 2 bits |
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(u16);
@@ -75,6 +75,8 @@ impl Class {
     const GIVEN: u16 = 1 << 2;
     /// Its home is a view.
     const VIEWED: u16 = 1 << 3;
+    /// The queue it is for has levels: a hint to take the way in that is made for those.
+    const LEVELLED: u16 = 1 << 4;
     const PRIORITY_SHIFT: u16 = 8;
 
     /// A task without a time, and without a priority of its own.
@@ -99,6 +101,16 @@ impl Class {
     /// The same for a run of a schedule.
     pub(crate) const fn repeated(self) -> Self {
         Class(self.0 & !Class::KIND | Class::REPEATED)
+    }
+
+    /// The same for a queue with levels.
+    pub(crate) const fn levelled(self) -> Self {
+        Class(self.0 | Class::LEVELLED)
+    }
+
+    #[inline]
+    pub(crate) fn is_levelled(self) -> bool {
+        self.0 & Class::LEVELLED != 0
     }
 
     /// The same for a task of a view.

@@ -92,8 +92,8 @@ impl Runner<'_> {
         discard(payload);
     }
 
-    /// With `leave`, gives the task's share up at the end.
-    #[inline]
+    /// With `leave`, gives the task's share up at the end. Inlined into both loops of a worker.
+    #[inline(always)]
     fn run_entry(&self, entry: Entry, leave: bool) {
         if entry.header().class.is_viewed() {
             return self.run_of_view(entry, leave);

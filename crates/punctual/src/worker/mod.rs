@@ -246,8 +246,9 @@ impl Worker<'_> {
 
     /// Due tasks go before those of their own level and of less urgent ones; a more urgent one of the queue goes first.
     fn lets_the_queue_pass(&mut self) -> bool {
-        let (queue, due) = (self.engine.room.urgency(), self.engine.timers.due.urgency());
-        let (Some(queue), Some(due)) = (queue, due) else {
+        // In this order: while a pool is being resumed the queue is open before the due room is.
+        let due = self.engine.timers.due.urgency();
+        let (Some(queue), Some(due)) = (self.engine.room.urgency(), due) else {
             return false;
         };
         let passes = queue < due && self.engine.timers.due.yields_to(queue, self.passed);
