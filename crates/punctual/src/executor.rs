@@ -130,7 +130,7 @@ impl Executor {
             return self.execute_with(Options::default(), unwrap(refused.payload));
         }
         if self.is_special() {
-            return self.execute_block(self.class, None, unwrap(refused.payload));
+            return self.execute_in_view(unwrap(refused.payload));
         }
         match self.engine.answer(self.class, refused, Patience::Policy) {
             Ok(_) => Ok(()),
@@ -231,7 +231,15 @@ impl Executor {
         }
         // A view, and nothing else.
         let entry = self.entry(self.class, true, None, f);
-        self.submit_entry(self.class, entry, Patience::Policy, Engine::admit_any)
+        self.submit_entry(
+            self.class,
+            entry,
+            Patience::Policy,
+            |engine, _, entry| match &self.view {
+                Some(view) => engine.admit_to_view(view, entry),
+                None => engine.admit(self.class, entry),
+            },
+        )
     }
 
     /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
@@ -423,6 +431,29 @@ impl Executor {
         self.execute_block(self.class_of(options.priority), Some(options), f)
     }
 
+    /// As [`Executor::execute_with`] for a view, without options.
+    #[inline]
+    fn execute_in_view<F>(&self, f: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let entry = self.entry(self.class, false, None, f);
+        let admitted = match &self.view {
+            Some(view) => self.engine.admit_to_view(view, entry),
+            None => self.engine.admit(self.class, entry),
+        };
+        match admitted {
+            Ok(_) => Ok(()),
+            Err(refused) => {
+                let answered = self.engine.answer(self.class, refused, Patience::Policy);
+                // SAFETY: as in `submit_with`.
+                answered
+                    .map(drop)
+                    .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<(), F, ()>() }))
+            }
+        }
+    }
+
     fn execute_block<F, T>(&self, class: Class, options: Option<Options>, f: F) -> Result<(), Rejected<F>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -459,8 +490,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (origin, options) = self.origin(class, options);
-        Entry::new(origin, with_handle, options, f)
+        Entry::new(self.origin(class), with_handle, self.measured(class, options), f)
     }
 
     /// Whether a submission needs more than the common way: this process is a fork, tasks are decorated, waiters go by a
@@ -472,30 +502,34 @@ impl Executor {
 
     /// Where a task made now belongs: for one task, which it must become.
     #[inline]
-    pub(crate) fn origin(&self, class: Class, options: Option<Options>) -> (Origin, Option<Options>) {
+    pub(crate) fn origin(&self, class: Class) -> Origin {
         let origin = self.engine.origin(class);
         match &self.view {
-            None => (origin, options),
-            Some(view) => self.origin_in(view, origin, options),
+            None => origin,
+            Some(view) => Origin {
+                home: view.lend(),
+                ..origin
+            },
         }
     }
 
-    fn origin_in(
-        &self,
-        view: &Arc<View>,
-        origin: Origin,
-        mut options: Option<Options>,
-    ) -> (Origin, Option<Options>) {
-        let shown = view.chain().find(|view| view.shown.is_some());
-        if let Some(weight) = shown
-            .filter(|_| !origin.class.is_timed())
-            .and_then(|view| view.sample())
-        {
+    /// Notes when a task of a listed view came, for a sample of them.
+    #[inline]
+    pub(crate) fn measured(&self, class: Class, options: Option<Options>) -> Option<Options> {
+        match &self.view {
+            Some(view) if view.is_measured() && !class.is_timed() => self.sampled(view, options),
+            _ => options,
+        }
+    }
+
+    #[inline(never)]
+    fn sampled(&self, view: &Arc<View>, mut options: Option<Options>) -> Option<Options> {
+        let listed = view.chain().find(|view| view.shown.is_some());
+        if let Some(weight) = listed.and_then(|view| view.sample()) {
             let tick = self.engine.clock.tick();
             options.get_or_insert_default().arrival = Some(Arrival { tick, weight });
         }
-        let home = view.lend();
-        (Origin { home, ..origin }, options)
+        options
     }
 }
 

@@ -85,10 +85,7 @@ fn cancelling_behind_a_busy_lane_keeps_memory_flat() {
     let pool = pool();
     let lane = pool.lane();
     let (open, gate) = channel::<()>();
-    lane.execute(move || {
-        let _ = gate.recv();
-    })
-    .unwrap();
+    lane.execute(move || _ = gate.recv()).unwrap();
     let kept = lane.submit(|| 7).unwrap();
     let base = live();
     let mut most = 0;

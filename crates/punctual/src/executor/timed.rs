@@ -113,8 +113,7 @@ impl Executor {
         }
         let class = self.class_of(priority);
         let engine = &self.engine;
-        let (origin, options) = self.origin(class.timed(), options);
-        let entry = Entry::delayed(origin, options, timer, f);
+        let entry = Entry::delayed(self.origin(class.timed()), options, timer, f);
         let block = entry.pointer();
         match engine.submit_delayed(axis, when, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.

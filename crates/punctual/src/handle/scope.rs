@@ -264,7 +264,8 @@ impl<'scope> Scope<'scope, '_> {
         let is_refused = options.is_none();
         let address = work.pending.block.clone();
         let task = move || work.run();
-        let (origin, options) = self.executor.origin(class, options);
+        let options = self.executor.measured(class, options);
+        let origin = self.executor.origin(class);
         // SAFETY: the closure owns a `Pending`, so `scope` does not return before it has been dropped, and `'scope` is
         // longer than that call. Its value is `()`.
         let entry = unsafe { Entry::scoped(origin, with_handle, options, task) };

@@ -46,8 +46,11 @@ impl Keys {
 
     /// The hash of a key inside a view, which has keys of its own.
     pub(crate) fn hash(&self, key: impl Hash, inside: Option<&Arc<View>>) -> u64 {
-        let inside = inside.map_or(0, |view| view.identity());
-        self.secret.hash_one((inside, key))
+        let hash = self.secret.hash_one(key);
+        match inside {
+            None => hash,
+            Some(view) => self.secret.hash_one((view.identity(), hash)),
+        }
     }
 
     fn shard(&self, key: u64) -> &Lock<Shard> {

@@ -64,10 +64,13 @@ impl Engine {
             return self.admit_covered(class, payload);
         }
         match payload.into_entry() {
-            Ok(entry) => self.admit_to_view(entry).map_err(|refused| Refused {
-                payload: P::of_entry(refused.payload),
-                reason: refused.reason,
-            }),
+            Ok(entry) => {
+                let view = view_of(entry.header());
+                self.admit_to_view(&view, entry).map_err(|refused| Refused {
+                    payload: P::of_entry(refused.payload),
+                    reason: refused.reason,
+                })
+            }
             // A view's task is always a block; whoever brought this makes one.
             Err(payload) => Err(Refused {
                 payload,
@@ -76,8 +79,12 @@ impl Engine {
         }
     }
 
-    fn admit_to_view(self: &Arc<Self>, entry: Entry) -> Result<bool, Refused<Entry>> {
-        let view = view_of(entry.header());
+    /// Lets a task of this view in.
+    pub(crate) fn admit_to_view(
+        self: &Arc<Self>,
+        view: &Arc<View>,
+        entry: Entry,
+    ) -> Result<bool, Refused<Entry>> {
         let mut producers = self.room.producers();
         if let Err(barred) = view.admits() {
             drop(producers);
@@ -104,7 +111,7 @@ impl Engine {
                 }
             }
         }
-        let is_in = self.enter(&mut producers, &view, entry);
+        let is_in = self.enter(&mut producers, view, entry);
         drop(producers);
         Ok(is_in && self.idle.notify())
     }

@@ -69,6 +69,8 @@ pub(crate) struct View {
     pub(crate) kind: Kind,
     /// Whether it, or one that it is inside of, can be closed or be full.
     may_refuse: bool,
+    /// Whether it, or one that it is inside of, is listed.
+    is_measured: bool,
     /// Whether a task of it was ever delayed, and whether there ever was a view inside of it.
     pub(crate) had_delayed: AtomicBool,
     pub(crate) had_children: AtomicBool,
@@ -161,6 +163,7 @@ impl View {
             parent.had_children.store(true, Relaxed);
         }
         let may_refuse = plan.kind == Kind::Lane || parent.as_ref().is_some_and(|parent| parent.may_refuse);
+        let is_measured = plan.name.is_some() || parent.as_ref().is_some_and(|parent| parent.is_measured);
         Arc::new(View {
             home,
             parent,
@@ -178,6 +181,7 @@ impl View {
             cap: plan.cap,
             kind: plan.kind,
             may_refuse,
+            is_measured,
             had_delayed: AtomicBool::new(false),
             had_children: AtomicBool::new(false),
             gate: Lock::new(Gate {
@@ -210,6 +214,12 @@ impl View {
 
     pub(crate) fn limit(&self) -> u32 {
         self.limit
+    }
+
+    /// Whether the waits of its tasks are measured.
+    #[inline]
+    pub(crate) fn is_measured(&self) -> bool {
+        self.is_measured
     }
 
     /// The home of its tasks, wherever they run.
