@@ -1,7 +1,7 @@
 //! Receipts: what a submitter gets, and what it can do with it.
 //!
 //! In: a block that was accepted. Out: [`TaskHandle`] (join, await, cancel, drop), [`TaskRef`] (all but the value),
-//! [`Unrun`] (a task that `stop` or `drain` took out). [`cancel`] is the one way to cancel, whoever asks; [`wait`] the
+//! [`Unrun`] (a task that `stop` or `drain` took out). [`cancel`](mod@cancel) is the one way to cancel, whoever asks; [`wait`] the
 //! one way to wait. Many at once: [`Group`] (in the order in which they end), [`many`] (all, any), [`Scope`] (closures
 //! that borrow).
 
