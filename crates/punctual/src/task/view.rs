@@ -40,6 +40,11 @@ const LOOKED_THROUGH: usize = 1024;
 /// No limit.
 pub(crate) const ANY_NUMBER: u32 = u32::MAX;
 
+/// It can be closed or be full.
+const MAY_REFUSE: u8 = 1;
+/// It is listed.
+const MEASURED: u8 = 2;
+
 /// What a view is for; mostly for its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -67,10 +72,8 @@ pub(crate) struct View {
     /// How many may wait; only lanes have one.
     cap: u32,
     pub(crate) kind: Kind,
-    /// Whether it, or one that it is inside of, can be closed or be full.
-    may_refuse: bool,
-    /// Whether it, or one that it is inside of, is listed.
-    is_measured: bool,
+    /// What holds of it or of one that it is inside of: bits.
+    nature: u8,
     /// Whether a task of it was ever delayed, and whether there ever was a view inside of it.
     pub(crate) had_delayed: AtomicBool,
     pub(crate) had_children: AtomicBool,
@@ -162,8 +165,8 @@ impl View {
         if let Some(parent) = &parent {
             parent.had_children.store(true, Relaxed);
         }
-        let may_refuse = plan.kind == Kind::Lane || parent.as_ref().is_some_and(|parent| parent.may_refuse);
-        let is_measured = plan.name.is_some() || parent.as_ref().is_some_and(|parent| parent.is_measured);
+        let own = u8::from(plan.kind == Kind::Lane) * MAY_REFUSE + u8::from(plan.name.is_some()) * MEASURED;
+        let nature = own | parent.as_ref().map_or(0, |parent| parent.nature);
         Arc::new(View {
             home,
             parent,
@@ -180,8 +183,7 @@ impl View {
             limit: plan.limit,
             cap: plan.cap,
             kind: plan.kind,
-            may_refuse,
-            is_measured,
+            nature,
             had_delayed: AtomicBool::new(false),
             had_children: AtomicBool::new(false),
             gate: Lock::new(Gate {
@@ -219,7 +221,7 @@ impl View {
     /// Whether the waits of its tasks are measured.
     #[inline]
     pub(crate) fn is_measured(&self) -> bool {
-        self.is_measured
+        self.nature & MEASURED != 0
     }
 
     /// The home of its tasks, wherever they run.
@@ -229,10 +231,11 @@ impl View {
 
     /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock.
     pub(crate) fn admits(self: &Arc<Self>) -> Result<(), Barred> {
-        if !self.may_refuse {
+        let may_refuse = |view: &View| view.nature & MAY_REFUSE != 0;
+        if !may_refuse(self) {
             return Ok(());
         }
-        for view in self.chain().take_while(|view| view.may_refuse) {
+        for view in self.chain().take_while(|view| may_refuse(view)) {
             let gate = view.gate.lock();
             if gate.is_closed {
                 return Err(Barred::Closed);
