@@ -165,9 +165,14 @@ impl Timers {
         if self.due.pop(slot, || ()) {
             return true;
         }
+        self.note_whether_due(attention);
+        false
+    }
+
+    /// Nothing was found: workers need not look again until something is.
+    pub(crate) fn note_whether_due(&self, attention: &Attention) {
         self.due
             .look(|_, is_empty| attention.set(Attention::DUE, !is_empty));
-        false
     }
 
     /// A reading that fits what `settled` reads meanwhile: no due task is taken then.

@@ -227,7 +227,13 @@ impl Worker<'_> {
             self.due_in_a_row = 0;
             return false;
         }
-        if self.lets_the_queue_pass() {
+        // What is seen here is taken, or nothing: a due room that was closed a moment ago may not have been compared.
+        let Some(due) = self.engine.timers.due.urgency() else {
+            self.engine.timers.note_whether_due(&self.engine.attention);
+            self.due_in_a_row = 0;
+            return false;
+        };
+        if self.lets_the_queue_pass(due) {
             return false;
         }
         if self.engine.timers.take(slot, &self.engine.attention) {
@@ -247,10 +253,9 @@ impl Worker<'_> {
     }
 
     /// Due tasks go before those of their own level and of less urgent ones; a more urgent one of the queue goes first.
-    fn lets_the_queue_pass(&mut self) -> bool {
-        // In this order: while a pool is being resumed the queue is open before the due room is.
-        let due = self.engine.timers.due.urgency();
-        let (Some(queue), Some(due)) = (self.engine.room.urgency(), due) else {
+    fn lets_the_queue_pass(&mut self, due: usize) -> bool {
+        // After the look at the due room: while a pool is being resumed the queue is open before that is.
+        let Some(queue) = self.engine.room.urgency() else {
             return false;
         };
         let passes = queue < due && self.engine.timers.due.yields_to(queue, self.passed);
