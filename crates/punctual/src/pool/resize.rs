@@ -245,7 +245,7 @@ impl Engine {
 
     /// Starts one core thread, if one is missing. False: none is, or it could not be started.
     pub(crate) fn prestart_one(self: &Arc<Self>) -> bool {
-        self.hire_if(|crew, _| crew.workers() < crew.size.core) == Hired::Started
+        self.hire_if(|producers, _| producers.gate.workers() < producers.gate.size.core) == Hired::Started
     }
 }
 
@@ -260,7 +260,7 @@ pub(super) enum Hired {
 impl Engine {
     /// Starts a worker if `wants` says so under the producers' lock. The number is that of tasks that wait and for which
     /// nobody is free.
-    pub(super) fn hire_if(self: &Arc<Self>, wants: impl FnOnce(&Crew, u64) -> bool) -> Hired {
+    pub(super) fn hire_if(self: &Arc<Self>, wants: impl FnOnce(&Producers<Crew>, u64) -> bool) -> Hired {
         if self.is_forked() {
             return Hired::NotWanted;
         }
@@ -274,7 +274,7 @@ impl Engine {
             let hands = producers.gate.fresh() + self.idle.read().idle() as u64;
             let waiting = producers.held(&self.room) + self.timers.due.glance().1;
             let unserved = waiting.saturating_sub(hands);
-            if !wants(&producers.gate, unserved) {
+            if !wants(&producers, unserved) {
                 return Hired::NotWanted;
             }
             producers.gate.hire();
@@ -309,23 +309,29 @@ impl Engine {
 
     /// Tasks have come due: where threads come first, each gets one.
     pub(super) fn start_for_due(&self) {
-        let is_short = self.config.growth == Growth::ThreadsFirst
-            && self.timers.due.glance().1 > self.idle.read().idle() as u64;
-        if is_short && let Some(me) = self.me.upgrade() {
-            me.staff_up(false);
+        if self.config.growth == Growth::ThreadsFirst
+            && let Some(me) = self.me.upgrade()
+        {
+            me.call_another();
         }
+    }
+
+    /// Whether there are more tasks than workers. Exact: a worker that has ended its task counts as free, also before it
+    /// says so.
+    fn is_short_of_hands(&self, producers: &Producers<Crew>) -> bool {
+        let kept = producers.kept(&self.room) + self.timers.due.kept();
+        kept.saturating_sub(self.ended_tasks()) > producers.gate.workers() as u64
     }
 
     /// A worker that was free has taken a task, and more wait: whoever brought them may have counted on it instead of
     /// starting one of those that come beyond core.
     pub(crate) fn call_another(self: &Arc<Self>) {
-        let may_start = self.room.look(|producers, _| {
+        let wants = |producers: &Producers<Crew>, _| {
             let crew = &producers.gate;
-            crew.workers() < crew.ceiling() && crew.ceiling() > crew.size.core.max(1)
-        });
-        if may_start {
-            self.staff_up(false);
-        }
+            let may_start = crew.workers() < crew.ceiling() && crew.ceiling() > crew.size.core.max(1);
+            may_start && !crew.backs_off(|| self.clock.tick()) && self.is_short_of_hands(producers)
+        };
+        while self.hire_if(wants) == Hired::Started {}
     }
 
     /// As a submission does: starts a core thread if one is missing. `Err`: nobody is alive.
@@ -333,7 +339,8 @@ impl Engine {
         loop {
             let mut is_all_starting = false;
             let mut is_alone = true;
-            let hired = self.hire_if(|crew, _| {
+            let hired = self.hire_if(|producers, _| {
+                let crew = &producers.gate;
                 is_alone = crew.workers() == 0;
                 is_all_starting = crew.is_all_starting() && !is_alone;
                 // Where threads come first somebody is there for the clock while others are at work.
@@ -385,10 +392,13 @@ impl Engine {
     pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) -> bool {
         let mut is_started = false;
         loop {
-            let hired = self.hire_if(|crew, unserved| {
+            let hired = self.hire_if(|producers, unserved| {
+                let crew = &producers.gate;
                 // Somebody must also be there to watch the clock.
                 let is_unled = self.idle.read().idle() == 0 && self.needs_successor();
-                let is_wanted = crew.workers() < crew.ceiling() && (unserved > 0 || is_unled);
+                let is_unserved =
+                    unserved > 0 && (crew.workers() < crew.wanted() || self.is_short_of_hands(producers));
+                let is_wanted = crew.workers() < crew.ceiling() && (is_unserved || is_unled);
                 if !is_wanted {
                     self.attention.set(Attention::RETRY, false);
                 }

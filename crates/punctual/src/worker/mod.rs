@@ -176,8 +176,6 @@ impl Worker<'_> {
                     producers.gate.warm();
                     producers.shut();
                 });
-                // And whoever has done so, between the take and this, started one too few.
-                self.shared.call_another();
             }
             return true;
         }
