@@ -9,7 +9,10 @@ use std::time::Duration;
 type Done = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Done {
-    let pool = Pool::builder("bank").core_threads(4).queue(Queue::unbounded()).build()?;
+    let pool = Pool::builder("bank")
+        .core_threads(4)
+        .queue(Queue::unbounded())
+        .build()?;
     let histories: Arc<Mutex<HashMap<u32, Vec<u32>>>> = Arc::default();
 
     // A thousand accounts, ten changes each, submitted round by round.
@@ -26,7 +29,11 @@ fn main() -> Done {
     assert!(pool.wait_idle(Duration::from_secs(60)));
     let histories = histories.lock().map_err(|_| "a task panicked")?;
     assert_eq!(histories.len(), 1_000);
-    assert!(histories.values().all(|changes| changes.iter().copied().eq(0..10)));
+    assert!(
+        histories
+            .values()
+            .all(|changes| changes.iter().copied().eq(0..10))
+    );
     println!("1000 accounts, each with its 10 changes in order, on 4 threads");
 
     // One account has a busy task: the others do not wait for it, and the next in its line can say what holds it.
