@@ -217,7 +217,9 @@ impl Executor {
         }
         // No view and no options, so there is nothing to choose.
         let entry = Entry::new(self.engine.origin(self.class), true, None, f);
-        self.submit_entry(self.class, entry, Patience::Policy, Engine::admit)
+        // A closure and not the function's name: that would be called through a copy of its own.
+        let admit = |engine: &Arc<Engine>, class, entry| engine.admit(class, entry);
+        self.submit_entry(self.class, entry, Patience::Policy, admit)
     }
 
     #[inline(never)]
@@ -406,16 +408,30 @@ impl Executor {
         T: Send + 'static,
     {
         let block = entry.pointer();
-        let admitted = match admit(&self.engine, class, entry) {
-            Ok(woke) => Ok(woke),
-            Err(refused) => self.engine.answer(class, refused, patience),
+        let woke = match admit(&self.engine, class, entry) {
+            Ok(woke) => woke,
+            Err(refused) => self.answer_entry::<F, T>(class, refused, patience)?,
         };
-        match admitted {
-            // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
-            Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
-            // SAFETY: refused, so it was never published; the types are those it was made with.
-            Err(refused) => Err(rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() })),
-        }
+        // SAFETY: the block was made with a handle's share for an `FnOnce() -> T`, and this is that handle.
+        Ok(unsafe { TaskHandle::new(block, woke) })
+    }
+
+    /// What the pool's policy says to a block that was not let in.
+    #[cold]
+    #[inline(never)]
+    fn answer_entry<F, T>(
+        &self,
+        class: Class,
+        refused: Refused<Entry>,
+        patience: Patience,
+    ) -> Result<bool, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let answer = self.engine.answer(class, refused, patience);
+        // SAFETY: refused, so it was never published; the types are those it was made with.
+        answer.map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
     }
 
     /// A closure with options but without a handle: a block whose handle is gone from the start.

@@ -93,6 +93,10 @@ impl<T> TaskHandle<T> {
     /// [`JoinError::is_would_deadlock`]. The wait ends early, with [`JoinError::is_interrupted`], when the task that
     /// waits is asked to stop.
     pub fn join(self) -> Result<T, JoinError> {
+        // Mostly it is there: no call for that.
+        if self.block().state.load().is_resolved() {
+            return self.take_and_leave();
+        }
         match wait(self.pointer(), None, self.spins()) {
             Waited::Resolved => self.take_and_leave(),
             waited => Err(error_of(waited)),

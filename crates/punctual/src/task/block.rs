@@ -322,6 +322,27 @@ unsafe fn drop_result(block: NonNull<Header>, end: End) {
 /// No party is left but the caller, and `last` is a reading made when that was so.
 #[inline]
 pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
+    // SAFETY: the caller is the last.
+    let header = unsafe { block.as_ref() };
+    if !last.is_bare() || header.class.is_viewed() || header.has_side() {
+        // SAFETY: the caller's promise.
+        unsafe { drop_contents(block, last) };
+    }
+    let layout = header.table.layout;
+    // SAFETY: the atomics and cells of a header own nothing outside the models; there they are dropped for the
+    // models' books. The memory came from `acquire` with the table's layout.
+    unsafe {
+        ptr::drop_in_place(block.as_ptr());
+        recycle::release(block.cast(), layout);
+    }
+}
+
+/// What most blocks do not have at their end.
+///
+/// # Safety
+/// As [`free`].
+#[inline(never)]
+unsafe fn drop_contents(block: NonNull<Header>, last: Snapshot) {
     if last.holds_result() {
         let end = last.outcome().expect("a held result has an end");
         // SAFETY: rule 3: it belongs to whoever frees.
@@ -336,7 +357,6 @@ pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
             .with_mut(|waker| unsafe { (*waker).assume_init_read() });
         contain(|| drop(waker));
     }
-    let layout = header.table.layout;
     if header.class.is_viewed() {
         // SAFETY: rule 5: the block's share, and its end.
         unsafe { View::give_back(header.home()) };
@@ -345,12 +365,6 @@ pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
         // SAFETY: rule 5: the block owned it. Dropping a token may drop wakers, which are user code.
         let side = unsafe { Box::from_raw(side.as_ptr()) };
         contain(|| drop(side));
-    }
-    // SAFETY: the atomics and cells of a header own nothing outside the models; there they are dropped for the
-    // models' books. The memory came from `acquire` with the table's layout.
-    unsafe {
-        ptr::drop_in_place(block.as_ptr());
-        recycle::release(block.cast(), layout);
     }
 }
 

@@ -211,27 +211,32 @@ impl Runner<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn block_finished(&self, entry: Entry, leave: bool) {
-        let block = entry.pointer();
         if entry.header().state.load().is_signalled() {
             self.counters.signal();
             return self.block_signalled(entry, End::Finished, leave);
         }
         self.counters.finish();
-        match entry
-            .header()
-            .state
-            .resolve(End::Finished, leave && !self.watched)
-        {
+        let leaves = leave && !self.watched;
+        match entry.header().state.resolve(End::Finished, leaves) {
+            Resolved::Fixed(after) if leaves && after.is_task_gone() => {
+                // SAFETY: with a waker the share would have been kept, see `State::resolve`.
+                unsafe { Header::wake_waiters(entry.pointer(), after) };
+                // SAFETY: the reading is that of the step in which the task left.
+                unsafe { entry.left(after) };
+            }
+            resolved => self.block_finished_and_stays(entry, leave, resolved),
+        }
+    }
+
+    /// The rest of [`Runner::block_finished`]: the share is still held.
+    #[cold]
+    fn block_finished_and_stays(&self, entry: Entry, leave: bool, resolved: Resolved) {
+        match resolved {
             Resolved::Fixed(after) => {
-                // SAFETY: with a waker the share was kept, see `State::resolve`.
-                unsafe { Header::wake_waiters(block, after) };
-                if leave && after.is_task_gone() {
-                    // SAFETY: the reading is that of the step in which the task left.
-                    unsafe { entry.left(after) };
-                    return;
-                }
+                // SAFETY: the share is still held.
+                unsafe { Header::wake_waiters(entry.pointer(), after) };
                 if self.watched {
                     self.hooks.after(&entry.header().info(), Outcome::Finished);
                 }

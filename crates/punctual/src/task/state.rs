@@ -137,6 +137,11 @@ impl Snapshot {
     pub(crate) fn is_waited_for(self) -> bool {
         self.0 & WAITING != 0
     }
+    /// Somebody sleeps on it, or left a waker.
+    #[inline]
+    pub(crate) fn is_awaited(self) -> bool {
+        self.0 & (WAITING | WAKER) != 0
+    }
     pub(crate) fn is_handle_gone(self) -> bool {
         self.0 & HANDLE_GONE != 0
     }
@@ -171,7 +176,13 @@ impl Snapshot {
     pub(crate) fn holds_unread(self) -> bool {
         self.outcome() == Some(End::Panicked) && !self.is_taken()
     }
+    /// Neither a result nor a waker lies in the block.
+    #[inline]
+    pub(crate) fn is_bare(self) -> bool {
+        self.0 & WAKER == 0 && !self.holds_result()
+    }
     /// Something of the body's own (value or panic) lies in the block and belongs to whoever frees it.
+    #[inline]
     pub(crate) fn holds_result(self) -> bool {
         !self.is_taken() && matches!(self.outcome(), Some(End::Finished | End::Panicked))
     }

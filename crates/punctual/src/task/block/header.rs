@@ -25,8 +25,18 @@ impl Header {
     ///
     /// # Safety
     /// If `after` has a waker, the caller still holds a share.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn wake_waiters(block: NonNull<Header>, after: Snapshot) {
+        if after.is_awaited() {
+            // SAFETY: the caller's promise.
+            unsafe { Header::wake_those_there_are(block, after) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Header::wake_waiters`].
+    #[inline(never)]
+    unsafe fn wake_those_there_are(block: NonNull<Header>, after: Snapshot) {
         if after.is_waited_for() {
             // The state is the header's first field, and its word the state's only one.
             futex::wake_all(block.as_ptr().cast_const().cast());
