@@ -57,6 +57,8 @@ const TURNS: [usize; LEVELS] = [3, 0, 2, 1];
 /// A fixed pool whose queue has four levels; tasks that name none go to them in turn.
 pub(crate) struct Levelled {
     levels: [Executor; LEVELS],
+    /// The same in the order of their turns.
+    turns: [Executor; LEVELS],
     next: AtomicUsize,
     _pool: Pool,
 }
@@ -69,8 +71,10 @@ impl Levelled {
     pub(crate) fn of(workers: usize, queue: PriorityQueue) -> Self {
         let Ours(pool) = Ours::with(workers, queue.into(), Reject::Abort);
         let levels = [Priority::URGENT, Priority::HIGH, Priority::NORMAL, Priority::LOW];
+        let levels = levels.map(|priority| pool.at_priority(priority));
         Levelled {
-            levels: levels.map(|priority| pool.at_priority(priority)),
+            turns: TURNS.map(|level| levels[level].clone()),
+            levels,
             next: AtomicUsize::new(0),
             _pool: pool,
         }
@@ -80,7 +84,7 @@ impl Levelled {
         // Producers may step over each other; nothing depends on an exact turn.
         let next = self.next.load(Relaxed);
         self.next.store(next + 1, Relaxed);
-        &self.levels[TURNS[next % LEVELS]]
+        &self.turns[next % LEVELS]
     }
 }
 

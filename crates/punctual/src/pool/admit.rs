@@ -81,8 +81,8 @@ impl Engine {
         self.admit_with_a_look(producers, class, payload, stamp)
     }
 
-    /// As [`Engine::admit`], where there are levels: apart, so that it is no burden to the plain way.
-    #[inline(never)]
+    /// As [`Engine::admit`], where there are levels.
+    #[inline]
     fn admit_to_level<P: Payload>(
         self: &Arc<Self>,
         class: Class,

@@ -17,7 +17,7 @@ use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
 use crate::observe::{Explanation, LevelStats, Recorder, Stats};
-use crate::queue::{LevelTally, Room, Tally};
+use crate::queue::{Discipline, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
@@ -369,6 +369,12 @@ impl Engine {
 }
 
 impl Engine {
+    /// What a worker's loop is compiled for.
+    pub(crate) fn queue_kind(&self) -> u8 {
+        let discipline = self.config.discipline.as_ref();
+        discipline.map_or(kind::PLAIN, Discipline::kind)
+    }
+
     /// Of each level; nothing where there are none.
     fn level_stats(&self, tally: &Tally, now: Tick) -> Vec<LevelStats> {
         let oldest = self.room.oldest_of_levels();

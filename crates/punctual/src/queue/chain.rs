@@ -303,6 +303,10 @@ impl Head {
     /// A segment that nobody needs here any more.
     #[inline]
     pub(super) fn take_finished(&mut self) -> Option<Owned> {
+        // A look before the exchange: mostly there is none, and then nothing is written.
+        if self.finished.is_none() {
+            return None;
+        }
         self.finished.take()
     }
 

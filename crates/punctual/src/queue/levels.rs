@@ -60,7 +60,23 @@ pub(crate) struct Discipline {
     pub(crate) targets: Vec<f64>,
 }
 
+/// How a queue is read: a worker's loop is compiled for each, so that none looks at what another needs.
+pub(crate) mod kind {
+    pub(crate) const PLAIN: u8 = 0;
+    pub(crate) const STRICT: u8 = 1;
+    pub(crate) const AGING: u8 = 2;
+    pub(crate) const SHARES: u8 = 3;
+}
+
 impl Discipline {
+    pub(crate) fn kind(&self) -> u8 {
+        match self.rule {
+            Rule::Strict => kind::STRICT,
+            Rule::Aging(_) => kind::AGING,
+            Rule::Shares(_) => kind::SHARES,
+        }
+    }
+
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.rule, Rule::Strict)
     }

@@ -11,6 +11,7 @@
 use super::chain::{AGE, Head, Swept, Tail};
 use super::counts::PerLevel;
 use super::levels::Discipline;
+use super::levels::kind::{AGING, SHARES, STRICT};
 use super::rules::{Heads as Seen, LEVELS, Pick, Rule};
 use super::segment::Owned;
 use crate::sync::atomic::AtomicU32;
@@ -18,7 +19,6 @@ use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::task::Class;
 use crate::task::record::{Payload, Slot};
 use crate::time::{Clock, Tick};
-use std::num::NonZero;
 
 /// Which levels hold records, a bit for each: in their tails, and at their heads. Written under the lock of each side.
 pub(super) struct Fresh {
@@ -72,8 +72,6 @@ pub(super) struct Heads {
     heads: Box<[Line<Head>]>,
     /// Those that are not dry.
     occupied: u32,
-    /// How the most urgent level is found among several.
-    choice: Choice,
     /// Of the record at each head, where records have an age; where there is none, the largest order.
     stamps: [Tick; LEVELS],
     orders: [u64; LEVELS],
@@ -85,14 +83,6 @@ pub(super) struct Heads {
     front: PerLevel,
     /// Of each level, tasks that their wait brought before a more urgent one.
     pub(super) promoted: PerLevel,
-}
-
-/// The rule, as far as the common way has to know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    First,
-    ByAge,
-    ByShare,
 }
 
 /// One end of one level, and how many records ever passed it.
@@ -156,6 +146,7 @@ impl Tails {
     ) -> Result<(), P> {
         let level = self.level_of(class);
         let line = &mut self.tails[level];
+        let was_empty = line.end.is_empty();
         let pushed = if self.ages {
             self.latest = self.latest.max(clock.tick());
             let now = self.latest;
@@ -170,9 +161,8 @@ impl Tails {
             return Err(payload);
         }
         line.number += 1;
-        let bit = 1 << level;
-        if self.fresh & bit == 0 {
-            self.fresh |= bit;
+        if was_empty {
+            self.fresh |= 1 << level;
             fresh.tails.store(self.fresh, Release);
         }
         Ok(())
@@ -215,11 +205,6 @@ impl Heads {
         Heads {
             heads: (0..discipline.levels).map(line).collect(),
             occupied: 0,
-            choice: match discipline.rule {
-                Rule::Strict => Choice::First,
-                Rule::Aging(_) => Choice::ByAge,
-                Rule::Shares(_) => Choice::ByShare,
-            },
             stamps: [0; LEVELS],
             orders: [u64::MAX; LEVELS],
             rule: discipline.rule,
@@ -268,21 +253,48 @@ impl Heads {
         }
     }
 
-    /// The level that is served next; `None`: all heads are dry.
-    #[inline]
-    pub(super) fn choose(&mut self) -> Option<Pick> {
-        let occupied = NonZero::new(self.occupied)?;
-        if self.choice != Choice::First && occupied.get() & (occupied.get() - 1) != 0 {
-            return Some(self.ask());
+    /// Takes what comes next, and claims it. `None`: all heads are dry. Says whether it is a task that the caller got, and
+    /// gives a segment that nobody needs any more.
+    pub(super) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<(bool, Option<Owned>)> {
+        match self.rule {
+            Rule::Strict => self.next_as::<STRICT>(slot, fresh),
+            Rule::Aging(_) => self.next_as::<AGING>(slot, fresh),
+            Rule::Shares(_) => self.next_as::<SHARES>(slot, fresh),
         }
-        // Strictly the first, or the only one: no rule, and no look at the clock.
-        let (level, promoted) = (occupied.trailing_zeros() as usize, false);
-        Some(Pick { level, promoted })
     }
 
-    /// Asks the rule; several levels are not dry.
+    /// As [`Heads::next`], for a caller who knows the rule: none looks at what another needs.
     #[inline(always)]
-    fn ask(&mut self) -> Pick {
+    pub(super) fn next_as<const KIND: u8>(
+        &mut self,
+        slot: &mut Slot,
+        fresh: &Fresh,
+    ) -> Option<(bool, Option<Owned>)> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let pick = self.choose::<KIND>();
+        let got = match KIND {
+            AGING => self.get::<true>(pick.level, slot, fresh),
+            _ => self.get::<false>(pick.level, slot, fresh),
+        };
+        if got.0 && pick.promoted {
+            self.promoted.0[pick.level] += 1;
+        }
+        if got.0 && KIND == SHARES {
+            self.rule.took(pick.level);
+        }
+        Some(got)
+    }
+
+    /// The level that is served next; not all heads are dry.
+    #[inline(always)]
+    fn choose<const KIND: u8>(&mut self) -> Pick {
+        if KIND == STRICT || self.occupied & (self.occupied - 1) == 0 {
+            // Strictly the first, or the only one: no rule is asked, and no clock.
+            let (level, promoted) = (self.occupied.trailing_zeros() as usize, false);
+            return Pick { level, promoted };
+        }
         let seen = Seen {
             occupied: self.occupied as u8,
             stamps: &self.stamps,
@@ -292,30 +304,45 @@ impl Heads {
         pick.expect("several levels hold records")
     }
 
-    /// Moves the head of a level that is not dry into the slot.
-    #[inline]
-    pub(super) fn take(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) {
-        if self.is_aging() {
-            return self.take_aged(level, slot, fresh);
+    /// Takes the head of a level that is not dry, and claims it.
+    #[inline(always)]
+    fn get<const AGED: bool>(
+        &mut self,
+        level: usize,
+        slot: &mut Slot,
+        fresh: &Fresh,
+    ) -> (bool, Option<Owned>) {
+        let finished = self.take_as::<AGED>(level, slot, fresh);
+        let won = slot.claim();
+        if !won {
+            self.took_none(level);
         }
-        let line = &mut self.heads[level];
-        line.end.take(slot, line.number);
-        line.number += 1;
-        if line.end.is_dry() {
-            self.dried_up(level, fresh);
+        (won, finished)
+    }
+
+    /// Moves the head of a level that is not dry into the slot; gives a segment that nobody needs any more.
+    #[inline(always)]
+    pub(super) fn take(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) -> Option<Owned> {
+        if self.is_aging() {
+            self.take_as::<true>(level, slot, fresh)
+        } else {
+            self.take_as::<false>(level, slot, fresh)
         }
     }
 
     #[inline(always)]
-    fn take_aged(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) {
+    fn take_as<const AGED: bool>(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) -> Option<Owned> {
         let line = &mut self.heads[level];
-        line.end.take_after(AGE, slot, line.number);
+        line.end
+            .take_after(if AGED { AGE } else { 0 }, slot, line.number);
         line.number += 1;
+        let finished = line.end.take_finished();
         if line.end.is_dry() {
             self.dried_up(level, fresh);
-        } else {
+        } else if AGED {
             (self.orders[level], self.stamps[level]) = line.end.age();
         }
+        finished
     }
 
     #[inline(never)]
@@ -323,17 +350,6 @@ impl Heads {
         self.occupied &= !(1 << level);
         self.orders[level] = u64::MAX;
         fresh.heads.store(self.occupied, Release);
-    }
-
-    /// What was taken is a task that a worker got.
-    #[inline]
-    pub(super) fn took(&mut self, pick: Pick) {
-        match self.choice {
-            Choice::First => {}
-            Choice::ByAge if !pick.promoted => {}
-            Choice::ByAge => self.promoted.0[pick.level] += 1,
-            Choice::ByShare => self.rule.took(pick.level),
-        }
     }
 
     /// What was taken is no task that a worker got.
@@ -354,12 +370,6 @@ impl Heads {
             taken.0[level] += line.number - self.untaken.0[level];
         }
         taken
-    }
-
-    /// A segment of this level that nobody needs any more.
-    #[inline]
-    pub(super) fn take_finished(&mut self, level: usize) -> Option<Owned> {
-        self.heads[level].end.take_finished()
     }
 
     /// The least urgent level that is not dry and, if one is given, less urgent than that.
@@ -386,7 +396,7 @@ impl Heads {
 
     #[inline]
     pub(super) fn is_aging(&self) -> bool {
-        self.choice == Choice::ByAge
+        matches!(self.rule, Rule::Aging(_))
     }
 
     /// Sweeps the dead entries out of all levels.

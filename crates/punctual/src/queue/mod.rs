@@ -20,7 +20,7 @@ mod tests;
 
 pub(crate) use counts::{LevelTally, Tally};
 pub use levels::PriorityQueue;
-pub(crate) use levels::{Discipline, Settings};
+pub(crate) use levels::{Discipline, Settings, kind};
 pub(crate) use producers::Refusal;
 pub(crate) use room::Room;
 

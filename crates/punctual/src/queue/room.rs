@@ -17,7 +17,7 @@ use super::counts::{Popped, Removed, Tally};
 use super::lines::{Fresh, Heads, Tails};
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
-use super::{Capacity, Discipline};
+use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
@@ -160,27 +160,43 @@ impl<G: Gate> Room<G> {
     #[inline]
     pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
         if self.is_levelled() {
-            self.pop_as::<true>(slot, heed)
+            self.pop_by(LEVELLED, slot, heed, |consumers, slot| {
+                self.take_by_rule(consumers, slot)
+            })
         } else {
-            self.pop_as::<false>(slot, heed)
+            self.pop_as::<{ kind::PLAIN }>(slot, heed)
         }
     }
 
-    /// As [`Room::pop`], for those who know whether there are levels.
+    /// As [`Room::pop`], for those who know what [`kind`] of queue it is.
     #[inline]
-    pub(crate) fn pop_as<const LEVELS: bool>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+    pub(crate) fn pop_as<const KIND: u8>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+        if KIND == kind::PLAIN {
+            return self.pop_by(0, slot, heed, |consumers, slot| self.take(consumers, slot));
+        }
+        self.pop_by(LEVELLED, slot, heed, |consumers, slot| {
+            self.take_from_levels(consumers, slot, |heads, slot| {
+                heads.next_as::<KIND>(slot, &self.fresh)
+            })
+        })
+    }
+
+    /// Takes by `take` where there is nothing to heed but this.
+    #[inline(always)]
+    fn pop_by(
+        &self,
+        usual: u8,
+        slot: &mut Slot,
+        heed: impl FnOnce(),
+        take: impl Fn(Guard<'_, Consumers>, &mut Slot) -> Taken,
+    ) -> bool {
         loop {
             let consumers = self.consumers.lock();
-            if consumers.heed != if LEVELS { LEVELLED } else { 0 } {
+            if consumers.heed != usual {
                 drop(consumers);
                 return self.pop_heeding(slot, heed);
             }
-            let taken = if LEVELS {
-                self.take_from_levels(consumers, slot)
-            } else {
-                self.take(consumers, slot)
-            };
-            match taken {
+            match take(consumers, slot) {
                 Taken::Task => return true,
                 Taken::Nothing => return false,
                 Taken::Dead => {}
@@ -198,7 +214,7 @@ impl<G: Gate> Room<G> {
             }
             let taken = match consumers.heed & !ATTEND {
                 0 => self.take(consumers, slot),
-                LEVELLED => self.take_from_levels(consumers, slot),
+                LEVELLED => self.take_by_rule(consumers, slot),
                 _ => self.take_from_front(consumers, slot),
             };
             match taken {
@@ -257,14 +273,7 @@ impl<G: Gate> Room<G> {
         }
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
-            let pick = heads.choose()?;
-            heads.take(pick.level, slot, &self.fresh);
-            let won = slot.claim();
-            if won {
-                heads.took(pick);
-            } else {
-                heads.took_none(pick.level);
-            }
+            let (won, _) = heads.next(slot, &self.fresh)?;
             self.count_popped(consumers, won);
             return Some(won);
         }
@@ -364,7 +373,7 @@ impl<G: Gate> Room<G> {
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
             if let Some(level) = heads.last(below) {
-                heads.take(level, slot, &self.fresh);
+                drop(heads.take(level, slot, &self.fresh));
                 heads.took_none(level);
                 return Some(level);
             }

@@ -158,7 +158,7 @@ impl Rule {
 
     /// The level whose head comes next. Asked again before [`Rule::took`], it answers the same, unless heads or time
     /// have changed. `now` is called at most once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn choose(&mut self, heads: &Heads<'_>, now: impl FnOnce() -> Tick) -> Option<Pick> {
         let first = heads.first()?;
         let level = match self {

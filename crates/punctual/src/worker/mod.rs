@@ -16,6 +16,7 @@ use crate::pool::State;
 use crate::pool::crew::Crew;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::{Departure, Post};
+use crate::queue::kind;
 use crate::queue::producers::Producers;
 use crate::sync::atomic::Ordering::SeqCst;
 use crate::sync::{self, Arc, atomic, is_multi_core};
@@ -93,8 +94,12 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         let mut slot = Slot::empty();
         let departure = match worker.begin(&runner, &mut slot) {
             Err(departure) => departure,
-            Ok(()) if engine.room.is_levelled() => worker.work::<true>(&runner, &mut slot)?,
-            Ok(()) => worker.work::<false>(&runner, &mut slot)?,
+            Ok(()) => match engine.queue_kind() {
+                kind::STRICT => worker.work::<{ kind::STRICT }>(&runner, &mut slot)?,
+                kind::AGING => worker.work::<{ kind::AGING }>(&runner, &mut slot)?,
+                kind::SHARES => worker.work::<{ kind::SHARES }>(&runner, &mut slot)?,
+                _ => worker.work::<{ kind::PLAIN }>(&runner, &mut slot)?,
+            },
         };
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(|| hook());
@@ -143,14 +148,14 @@ enum Outlook {
 impl Worker<'_> {
     /// Task after task. One loop for each kind of queue: neither looks at what the other needs.
     #[inline(never)]
-    fn work<const LEVELS: bool>(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Option<Departure> {
+    fn work<const KIND: u8>(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Option<Departure> {
         loop {
             if self.engine.is_forked() {
                 // The task forked and returned in the child. The pool is the parent's; here its last thread ends, and
                 // with it the process.
                 return None;
             }
-            if let Err(departure) = self.next::<LEVELS>(slot) {
+            if let Err(departure) = self.next::<KIND>(slot) {
                 return Some(departure);
             }
             self.run(runner, slot);
@@ -189,11 +194,11 @@ impl Worker<'_> {
 
     /// Finds the next task, sleeping if there is none. `Err`: it is time to leave.
     #[inline(always)]
-    fn next<const LEVELS: bool>(&mut self, slot: &mut Slot) -> Result<(), Departure> {
+    fn next<const KIND: u8>(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         if self.engine.attention.is_wanted() && self.attend(slot)? {
             return Ok(());
         }
-        if search::search_as::<LEVELS>(self.engine, slot) {
+        if search::search_as::<KIND>(self.engine, slot) {
             self.lives_by_the_clock = false;
             return Ok(());
         }

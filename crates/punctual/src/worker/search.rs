@@ -8,10 +8,10 @@ use crate::pool::crew::Crew;
 use crate::pool::engine::Engine;
 use crate::task::record::Slot;
 
-/// As [`search`], for a worker that knows whether the queue has levels.
+/// As [`search`], for a worker that knows what [`kind`](crate::queue::kind) of queue it is.
 #[inline]
-pub(super) fn search_as<const LEVELS: bool>(engine: &Engine, slot: &mut Slot) -> bool {
-    engine.room.pop_as::<LEVELS>(slot, || engine.offer_room())
+pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot) -> bool {
+    engine.room.pop_as::<KIND>(slot, || engine.offer_room())
 }
 
 /// Moves the next task into the slot; false: nothing anywhere.

@@ -6,6 +6,7 @@
 use super::{Consumers, Room, Taken};
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
+use crate::queue::segment::Owned;
 use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
@@ -13,9 +14,14 @@ use crate::task::{Class, block::Header};
 use crate::time::Tick;
 
 impl<G: Gate> Room<G> {
-    /// As [`Room::take`], of a room with levels and nothing at the front.
+    /// As [`Room::take`], of a room with levels and nothing at the front; `next` takes the one that comes next.
     #[inline(always)]
-    pub(super) fn take_from_levels(&self, mut guard: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
+    pub(super) fn take_from_levels(
+        &self,
+        mut guard: Guard<'_, Consumers>,
+        slot: &mut Slot,
+        next: impl FnOnce(&mut Heads, &mut Slot) -> Option<(bool, Option<Owned>)>,
+    ) -> Taken {
         let consumers = &mut *guard;
         let Some(heads) = &mut consumers.levels else {
             unreachable!("asked of a plain room")
@@ -23,17 +29,9 @@ impl<G: Gate> Room<G> {
         if heads.wants(&self.fresh) {
             self.refill_levels(heads);
         }
-        let Some(pick) = heads.choose() else {
+        let Some((won, finished)) = next(heads, slot) else {
             return Taken::Nothing;
         };
-        heads.take(pick.level, slot, &self.fresh);
-        let finished = heads.take_finished(pick.level);
-        let won = slot.claim();
-        if won {
-            heads.took(pick);
-        } else {
-            heads.took_none(pick.level);
-        }
         self.count_popped(consumers, won);
         drop(guard);
         if finished.is_some() {
@@ -44,6 +42,12 @@ impl<G: Gate> Room<G> {
         }
         slot.let_go();
         Taken::Dead
+    }
+
+    /// As [`Room::take_from_levels`], whatever the rule is.
+    #[inline(never)]
+    pub(super) fn take_by_rule(&self, guard: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
+        self.take_from_levels(guard, slot, |heads, slot| heads.next(slot, &self.fresh))
     }
 
     #[inline(never)]

@@ -7,10 +7,27 @@ use crate::ConfigError;
 use crate::time::Tick;
 use std::time::Duration;
 
+/// Most queues have no more levels than these.
+const FEW: usize = 4;
+
+/// Of the first so many levels, the one whose head is the oldest.
+#[inline(always)]
+fn oldest_of<const LEVELS_SEEN: usize>(orders: &[u64; LEVELS]) -> usize {
+    let (mut oldest, mut order) = (0, orders[0]);
+    for level in 1..LEVELS_SEEN {
+        if orders[level] < order {
+            (oldest, order) = (level, orders[level]);
+        }
+    }
+    oldest
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Aging {
     /// At least 1.
     step: Tick,
+    /// How long a task of each level waits until it counts as one of level 0.
+    delays: [Tick; LEVELS],
     /// The latest time that was read. What was aged then is aged now.
     seen: Tick,
 }
@@ -28,19 +45,22 @@ impl Aging {
             ));
         }
         let step = Tick::try_from(step.as_nanos()).unwrap_or(Tick::MAX);
-        Ok(Aging { step, seen: 0 })
+        Ok(Aging {
+            step,
+            delays: std::array::from_fn(|level| step.saturating_mul(level as Tick)),
+            seen: 0,
+        })
     }
 
     /// `first` is the most urgent level that holds a task.
     #[inline]
     pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize, now: impl FnOnce() -> Tick) -> usize {
-        // All levels, without a look at which hold tasks: the others are not old.
-        let (mut oldest, mut order) = (0, heads.orders[0]);
-        for level in 1..LEVELS {
-            if heads.orders[level] < order {
-                (oldest, order) = (level, heads.orders[level]);
-            }
-        }
+        // Without a look at which hold tasks, but for the usual number of levels: the others are not old.
+        let oldest = if heads.occupied < 1 << FEW {
+            oldest_of::<FEW>(heads.orders)
+        } else {
+            oldest_of::<LEVELS>(heads.orders)
+        };
         // No level is more urgent, and no head is older. Or the oldest is as urgent as can be, and was before.
         if oldest == first || self.is_aged(oldest, heads) {
             return oldest;
@@ -80,8 +100,7 @@ impl Aging {
     /// Whether that head counts as one of level 0.
     #[inline]
     fn is_aged(&self, level: usize, heads: &Heads<'_>) -> bool {
-        let all = self.step.checked_mul(level as Tick);
-        all.is_some_and(|all| self.waited(level, heads) >= all)
+        self.waited(level, heads) >= self.delays[level]
     }
 
     pub(super) fn effective_level(&self, level: usize, stamp: Tick, now: Tick) -> usize {
