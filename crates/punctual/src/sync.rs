@@ -12,9 +12,9 @@ pub(crate) mod futex;
 pub(crate) mod lock;
 pub(crate) mod wait;
 
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use futex::monotonic;
 pub(crate) use futex::sleep_exactly;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use futex::{monotonic, rough_monotonic};
 pub(crate) use lock::{Guard, Lock};
 pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use wait::WaitWord;

@@ -77,12 +77,12 @@ impl Executor {
     /// ```
     #[must_use]
     pub fn sequential(&self) -> Executor {
-        self.unshown(Kind::Sequential, ANY_NUMBER, 0)
+        self.unshown(Kind::Sequential, ANY_NUMBER)
     }
 
     /// As [`Executor::sequential`], one for each key: tasks with the same key go one after the other, in the order of
-    /// submission; those with different keys do not wait for each other. A key costs nothing while it has no task and
-    /// nobody has its executor. (Keys are told apart by a 64-bit hash; two that collide share an order.)
+    /// submission; those with different keys do not wait for each other. A key that has no task, and whose executor nobody
+    /// has, makes room for others, and is gone when the pool has been quiet for some seconds. (Keys are told apart by a 64-bit hash; two that collide share an order.)
     ///
     /// ```
     /// let pool = punctual::Pool::fixed(4)?;
@@ -97,7 +97,7 @@ impl Executor {
         let view = self
             .engine
             .keys
-            .find(key, || self.view(Kind::Keyed, 1, ANY_NUMBER, key, None));
+            .find(key, || self.view(Kind::Keyed, 1, ANY_NUMBER, None));
         self.in_view(view)
     }
 
@@ -114,7 +114,7 @@ impl Executor {
     /// ```
     #[must_use]
     pub fn lane(&self) -> Lane {
-        Lane::of(self.unshown(Kind::Lane, ANY_NUMBER, 0))
+        Lane::of(self.unshown(Kind::Lane, ANY_NUMBER))
     }
 
     /// As [`Executor::lane`], with room for `cap` waiting tasks, beside the pool's own bound. A task for which there is
@@ -135,7 +135,7 @@ impl Executor {
                 "give a number in that range, or use lane() for one without a bound",
             ));
         };
-        Ok(Lane::of(self.unshown(Kind::Lane, places, 0)))
+        Ok(Lane::of(self.unshown(Kind::Lane, places)))
     }
 
     /// How this view is doing; how the pool is, if it is none.
@@ -174,24 +174,23 @@ impl Executor {
         }
     }
 
-    fn view(&self, kind: Kind, limit: u32, cap: u32, key: u64, name: Option<Arc<str>>) -> Arc<View> {
+    fn view(&self, kind: Kind, limit: u32, cap: u32, name: Option<Arc<str>>) -> Arc<View> {
         let plan = Plan {
             kind,
             limit,
             cap,
-            key,
             name,
         };
         View::new(self.engine.home.clone(), self.view.clone(), plan)
     }
 
     fn shown(&self, kind: Kind, limit: u32, name: Arc<str>) -> Executor {
-        let view = self.view(kind, limit, ANY_NUMBER, 0, Some(name));
+        let view = self.view(kind, limit, ANY_NUMBER, Some(name));
         self.engine.show_view(&view);
         self.in_view(view)
     }
 
-    fn unshown(&self, kind: Kind, cap: u32, key: u64) -> Executor {
-        self.in_view(self.view(kind, 1, cap, key, None))
+    fn unshown(&self, kind: Kind, cap: u32) -> Executor {
+        self.in_view(self.view(kind, 1, cap, None))
     }
 }

@@ -470,10 +470,6 @@ impl Home for Engine {
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation {
         self.explain_task(task, remaining)
     }
-
-    fn forget_key(&self, key: u64, view: usize) {
-        self.keys.forget(key, view);
-    }
 }
 
 impl Attached for Engine {

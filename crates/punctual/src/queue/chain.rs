@@ -48,6 +48,16 @@ unsafe impl Send for Tail {}
 // SAFETY: as above.
 unsafe impl Send for Head {}
 
+/// The time of an arrival: exact if it is measured, else of some milliseconds ago at most.
+#[inline]
+pub(super) fn tick_of(clock: &Clock, is_measured: bool) -> Tick {
+    if is_measured {
+        clock.tick()
+    } else {
+        clock.rough_tick()
+    }
+}
+
 impl Tail {
     pub(super) fn new(segment: Owned) -> Self {
         let segment = segment.into_raw();
@@ -72,10 +82,13 @@ impl Tail {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
-        self.push_after([], class, payload, number, stamp, || clock.tick())
+        self.push_after([], class, payload, number, stamp, |is_sample| {
+            tick_of(clock, is_sample)
+        })
     }
 
-    /// As [`Tail::push`], behind some words of which the first is not 0. All records of a log have equally many.
+    /// As [`Tail::push`], behind some words of which the first is not 0. All records of a log have equally many. `now` is
+    /// asked whether it is a sample, which is measured, or just shown.
     #[inline(always)]
     pub(super) fn push_after<const BEFORE: usize, P: Payload>(
         &mut self,
@@ -84,7 +97,7 @@ impl Tail {
         payload: P,
         number: u64,
         stamp: bool,
-        now: impl FnOnce() -> Tick,
+        now: impl FnOnce(bool) -> Tick,
     ) -> Result<(), P> {
         let needed = BEFORE + 1 + P::WORDS;
         if WORDS - self.offset < needed && !self.turn_over() {
@@ -105,10 +118,10 @@ impl Tail {
             let opens = self.count == 0 && stamp;
             let sampled = number.is_multiple_of(SAMPLE_EVERY);
             if opens || sampled {
-                let now = now();
+                // Where each task opens a chain, a sample of each would cost as much as the task.
+                let is_sample = self.chains < SAMPLE_EVERY || self.chains.is_multiple_of(SAMPLE_EVERY);
+                let now = now(sampled || is_sample);
                 if opens {
-                    // Where each task opens a chain, a sample of each would cost as much as the task.
-                    let is_sample = self.chains < SAMPLE_EVERY || self.chains.is_multiple_of(SAMPLE_EVERY);
                     segment.open(now, is_sample);
                     self.chains += 1;
                 }

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// Levels of a queue that was not told otherwise: those with a name.
 const DEFAULT_LEVELS: usize = 4;
 
+/// From this step on aging goes by the rough clock: a hundredth of a step is more than that is wrong by.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// The step of a queue that was given no rule.
 const DEFAULT_STEP: Duration = Duration::from_secs(1);
 
@@ -79,6 +82,12 @@ impl Discipline {
 
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.rule, Rule::Strict)
+    }
+
+    /// Whether steps are so long that the last tick of the system's clock, some milliseconds old, is near enough: a reading
+    /// of the exact time costs as much as the rest of a submission.
+    pub(super) fn ages_slowly(&self) -> bool {
+        self.step().is_some_and(|step| step >= SLOW)
     }
 
     /// How long a task waits before it counts as one of the next level; `None` where waiting does not count.

@@ -8,7 +8,7 @@
 //! Where the rule is aging each record has its age before it: how many were accepted before it, and when. Otherwise a
 //! record is what it is in a plain room.
 
-use super::chain::{AGE, Head, Swept, Tail};
+use super::chain::{AGE, Head, Swept, Tail, tick_of};
 use super::counts::PerLevel;
 use super::levels::Discipline;
 use super::levels::kind::{AGING, SHARES, STRICT};
@@ -59,6 +59,8 @@ pub(super) struct Tails {
     /// The level that needs a segment.
     wanting: usize,
     ages: bool,
+    /// In steps so long that the last tick of the system's clock is near enough.
+    is_slow: bool,
     /// The latest time of arrival: none is earlier than the one before.
     latest: Tick,
     /// Of each level, records that lie at the front.
@@ -77,6 +79,8 @@ pub(super) struct Heads {
     orders: [u64; LEVELS],
     rule: Rule,
     clock: Clock,
+    /// See [`Tails`]: both ends go by the same clock.
+    is_slow: bool,
     /// Of each level, records that left it without a worker that took them.
     untaken: PerLevel,
     /// Of each level, tasks that workers took from the front.
@@ -103,6 +107,7 @@ impl Tails {
             last: discipline.levels - 1,
             wanting: 0,
             ages: matches!(discipline.rule, Rule::Aging(_)),
+            is_slow: discipline.ages_slowly(),
             latest: 0,
             front: PerLevel::default(),
             aside: PerLevel::default(),
@@ -148,13 +153,19 @@ impl Tails {
         let line = &mut self.tails[level];
         let was_empty = line.end.is_empty();
         let pushed = if self.ages {
-            self.latest = self.latest.max(clock.tick());
-            let now = self.latest;
+            let now = if self.is_slow {
+                clock.rough_tick()
+            } else {
+                clock.tick()
+            };
+            self.latest = self.latest.max(now);
+            let age = [order + 1, self.latest];
             line.end
-                .push_after([order + 1, now], class, payload, line.number, stamp, || now)
+                .push_after(age, class, payload, line.number, stamp, |is_sample| {
+                    tick_of(clock, is_sample)
+                })
         } else {
-            line.end
-                .push_after([], class, payload, line.number, stamp, || clock.tick())
+            line.end.push(class, payload, line.number, stamp, clock)
         };
         if let Err(payload) = pushed {
             self.wanting = level;
@@ -207,6 +218,7 @@ impl Heads {
             occupied: 0,
             stamps: [0; LEVELS],
             orders: [u64::MAX; LEVELS],
+            is_slow: discipline.ages_slowly(),
             rule: discipline.rule,
             clock,
             untaken: PerLevel::default(),
@@ -300,7 +312,14 @@ impl Heads {
             stamps: &self.stamps,
             orders: &self.orders,
         };
-        let pick = self.rule.choose(&seen, || self.clock.tick());
+        let now = || {
+            if self.is_slow {
+                self.clock.rough_tick()
+            } else {
+                self.clock.tick()
+            }
+        };
+        let pick = self.rule.choose(&seen, now);
         pick.expect("several levels hold records")
     }
 
@@ -333,8 +352,7 @@ impl Heads {
     #[inline(always)]
     fn take_as<const AGED: bool>(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) -> Option<Owned> {
         let line = &mut self.heads[level];
-        line.end
-            .take_after(if AGED { AGE } else { 0 }, slot, line.number);
+        line.end.take_after(if AGED { AGE } else { 0 }, slot, line.number);
         line.number += 1;
         let finished = line.end.take_finished();
         if line.end.is_dry() {

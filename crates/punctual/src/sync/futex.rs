@@ -24,6 +24,13 @@ pub(crate) fn monotonic() -> Option<u64> {
     imp::monotonic()
 }
 
+/// The same in a third of the time, as it was at the system's last tick: some milliseconds ago at most, never ahead.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn rough_monotonic() -> Option<u64> {
+    imp::rough_monotonic()
+}
+
 /// From now on timed sleeps of the calling thread end as soon as they can. By default the system may add fifty
 /// microseconds, to wake several threads at once.
 pub(crate) fn sleep_exactly() {
@@ -65,12 +72,22 @@ mod imp {
 
     #[inline]
     pub(super) fn monotonic() -> Option<u64> {
+        read(libc::CLOCK_MONOTONIC)
+    }
+
+    #[inline]
+    pub(super) fn rough_monotonic() -> Option<u64> {
+        read(libc::CLOCK_MONOTONIC_COARSE)
+    }
+
+    #[inline]
+    fn read(clock: libc::clockid_t) -> Option<u64> {
         let mut now = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: the place is a local; every Linux has this clock, so the call cannot fail.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        // SAFETY: the place is a local; every Linux has these clocks, so the call cannot fail.
+        unsafe { libc::clock_gettime(clock, &raw mut now) };
         Some(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
 
@@ -156,6 +173,11 @@ mod imp {
 
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn monotonic() -> Option<u64> {
+        None
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn rough_monotonic() -> Option<u64> {
         None
     }
 

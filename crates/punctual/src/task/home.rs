@@ -67,8 +67,6 @@ pub(crate) trait Home: Any + Send + Sync {
     fn leave_view(&self, view: &Arc<View>, had_slots: bool);
     /// Why a task that has not ended waits; `remaining`: how long until its time.
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation;
-    /// A keyed view is gone.
-    fn forget_key(&self, key: u64, view: usize);
 }
 
 /// A thin pointer's target: lives inside the engine, and can become an owning reference to it.

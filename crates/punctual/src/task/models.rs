@@ -66,7 +66,6 @@ impl Home for Books {
         false
     }
     fn leave_view(&self, _: &Arc<View>, _: bool) {}
-    fn forget_key(&self, _: u64, _: usize) {}
 }
 
 fn entry<T: Send + 'static>(

@@ -94,8 +94,7 @@ struct Gate {
     ran: u64,
     /// The latest arrival that was noted.
     noted: Tick,
-    /// Of a keyed view, its key's hash. Of a lane, the address of the task that has the slot, which lives while it stands
-    /// here.
+    /// Of a lane, the address of the task that has the slot, which lives while it stands here.
     mark: u64,
     slots: u32,
     /// Tasks that were accepted and have not left.
@@ -156,7 +155,6 @@ pub(crate) struct Plan {
     pub(crate) kind: Kind,
     pub(crate) limit: u32,
     pub(crate) cap: u32,
-    pub(crate) key: u64,
     pub(crate) name: Option<Arc<str>>,
 }
 
@@ -190,7 +188,7 @@ impl View {
                 line: VecDeque::new(),
                 ran: 0,
                 noted: 0,
-                mark: plan.key,
+                mark: 0,
                 slots: 0,
                 present: 0,
                 dead: 0,
@@ -533,16 +531,6 @@ impl Crowd {
 
     pub(crate) fn all(&self) -> Vec<Arc<View>> {
         self.0.lock().clone()
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        if self.kind == Kind::Keyed
-            && let Some(home) = self.home.upgrade()
-        {
-            home.forget_key(self.gate.lock().mark, self.identity());
-        }
     }
 }
 

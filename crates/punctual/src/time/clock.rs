@@ -108,6 +108,16 @@ impl Clock {
         }
     }
 
+    /// [`Clock::tick`] of some milliseconds ago at most, where that is cheaper to have: for what is shown, or compared with
+    /// times that are much longer.
+    #[inline]
+    pub(crate) fn rough_tick(&self) -> Tick {
+        match &self.kind {
+            Kind::System => rough_system_tick(),
+            Kind::Manual(manual) => manual.tick(),
+        }
+    }
+
     /// The reading of either clock; the wall's as [`on_the_wall`] has it.
     pub(crate) fn on(&self, axis: Axis) -> Tick {
         match axis {
@@ -135,6 +145,18 @@ pub(super) fn system_tick() -> Tick {
     let birth = BIRTH.get_or_init(Instant::now);
     // Five hundred years of nanoseconds fit. Never 0, which means "not noted" where arrivals are kept.
     birth.elapsed().as_nanos() as Tick + 1
+}
+
+/// As [`system_tick`], of the last tick of the system's own.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+fn rough_system_tick() -> Tick {
+    crate::sync::rough_monotonic().map_or_else(system_tick, |now| now + 1)
+}
+
+#[cfg(any(loom, shuttle))]
+fn rough_system_tick() -> Tick {
+    system_tick()
 }
 
 /// The models have no time of their own.

@@ -361,7 +361,10 @@ impl Worker<'_> {
         } else {
             recycle::excess()
         };
-        let trim = excess.and_then(|_| deadline_after(engine.clock.tick(), TRIM_AFTER));
+        let has_keys = !engine.clock.is_manual() && engine.keys.see_to();
+        let trim = (excess.is_some() || has_keys)
+            .then(|| deadline_after(engine.clock.tick(), TRIM_AFTER))
+            .flatten();
         // The leader stays: somebody must be there when the time comes.
         let due = engine
             .lead(bed, keep_alive.is_some())
@@ -394,11 +397,15 @@ impl Worker<'_> {
                 engine.fire();
             }
         }
-        if waked == Waked::Ready {
-            return searching;
+        // Called before: not quiet yet, and the next rest begins a new term.
+        let was_quiet = waked != Waked::Ready && trim.is_some_and(|trim| trim <= engine.clock.tick());
+        if has_keys && was_quiet {
+            engine.keys.sweep();
+        } else if has_keys {
+            engine.keys.put_off();
         }
-        // Used meanwhile: not quiet yet, and the next rest begins a new term.
-        if trim.is_some_and(|trim| trim <= engine.clock.tick()) && recycle::excess() == excess {
+        // The same if others used the stock meanwhile.
+        if was_quiet && excess.is_some() && recycle::excess() == excess {
             recycle::trim();
         }
         searching

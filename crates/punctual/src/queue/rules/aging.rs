@@ -26,8 +26,9 @@ fn oldest_of<const LEVELS_SEEN: usize>(orders: &[u64; LEVELS]) -> usize {
 pub(crate) struct Aging {
     /// At least 1.
     step: Tick,
-    /// How long a task of each level waits until it counts as one of level 0.
-    delays: [Tick; LEVELS],
+    /// The longest wait with which a task of each level does not yet count as one of level 0; of level 0, which always does,
+    /// nobody asks.
+    short: [Tick; LEVELS],
     /// The latest time that was read. What was aged then is aged now.
     seen: Tick,
 }
@@ -47,7 +48,10 @@ impl Aging {
         let step = Tick::try_from(step.as_nanos()).unwrap_or(Tick::MAX);
         Ok(Aging {
             step,
-            delays: std::array::from_fn(|level| step.saturating_mul(level as Tick)),
+            short: std::array::from_fn(|level| match step.checked_mul(level as Tick) {
+                Some(delay) => delay.saturating_sub(1),
+                None => Tick::MAX,
+            }),
             seen: 0,
         })
     }
@@ -100,7 +104,8 @@ impl Aging {
     /// Whether that head counts as one of level 0.
     #[inline]
     fn is_aged(&self, level: usize, heads: &Heads<'_>) -> bool {
-        self.waited(level, heads) >= self.delays[level]
+        debug_assert_ne!(level, 0);
+        self.waited(level, heads) > self.short[level]
     }
 
     pub(super) fn effective_level(&self, level: usize, stamp: Tick, now: Tick) -> usize {
