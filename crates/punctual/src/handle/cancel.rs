@@ -12,7 +12,7 @@ use crate::task::block::Header;
 use crate::task::home::HomeRef;
 use crate::task::home::Removal;
 use crate::task::state::{Claim, End, Signal};
-use crate::task::{Outcome, here};
+use crate::task::{Outcome, here, recycle};
 use std::ptr::NonNull;
 
 /// What a cancel did.
@@ -76,6 +76,8 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     };
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
+    // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three.
+    recycle::prefetch_whole(pointer.cast());
     if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
         return false;
     }

@@ -55,6 +55,12 @@ pub(crate) trait Janitor: Send + Sync {
     fn rouse(&self) -> bool;
 }
 
+/// Asks for a block that is about to be given back, all of it, and for what knows its neighbours.
+#[inline]
+pub(crate) fn prefetch_whole(block: NonNull<u8>) {
+    imp::prefetch_whole(block.as_ptr());
+}
+
 pub(crate) use imp::register;
 pub(crate) use imp::{excess, look_away, trim};
 #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -79,6 +85,7 @@ mod imp {
     pub(crate) fn trim() {}
     pub(crate) fn look_away() {}
     pub(crate) fn register(_: Weak<dyn Janitor>) {}
+    pub(super) fn prefetch_whole(_: *const u8) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -559,6 +566,12 @@ mod imp {
     pub(crate) fn let_go_after_fork() {
         STOCK.iter().for_each(Lock::let_go);
         JANITORS.let_go();
+    }
+
+    #[inline]
+    pub(super) fn prefetch_whole(block: *const u8) {
+        prefetch(block.wrapping_add(LINE));
+        prefetch(block.map_addr(|address| address & !(ARENA - 1)));
     }
 
     /// Asks for a line that is about to be written.
