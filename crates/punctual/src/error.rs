@@ -261,6 +261,7 @@ enum Kind {
     WouldDeadlock,
     Interrupted,
     Forked,
+    Blocking,
 }
 
 /// A panic's payload, which need not be `Sync`.
@@ -322,6 +323,10 @@ impl JoinError {
     #[cold]
     pub(crate) fn forked() -> Self {
         JoinError { kind: Kind::Forked }
+    }
+    #[cold]
+    pub(crate) fn blocking() -> Self {
+        JoinError { kind: Kind::Blocking }
     }
 
     /// The task was cancelled, or `stop`/`drain` took it out of the queue.
@@ -385,6 +390,13 @@ impl JoinError {
         matches!(self.kind, Kind::Forked)
     }
 
+    /// The joining task runs on a worker that must not block, and the joined one has not ended; see
+    /// [`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking). The joined task goes on.
+    #[must_use]
+    pub fn is_blocking(&self) -> bool {
+        matches!(self.kind, Kind::Blocking)
+    }
+
     /// The panic's payload, e.g. for [`std::panic::resume_unwind`]; the error itself if it was no panic.
     pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match self.kind {
@@ -418,6 +430,9 @@ impl fmt::Display for JoinError {
             Kind::Interrupted => f.write_str("the joining task was asked to stop while it waited"),
             Kind::Forked => f.write_str(
                 "the task runs in the process this one was forked from, and cannot be waited for here",
+            ),
+            Kind::Blocking => f.write_str(
+                "the task has not ended, and this worker must not block (on_blocking); await the handle, or join it elsewhere",
             ),
         }
     }

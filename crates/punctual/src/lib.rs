@@ -223,6 +223,7 @@ mod error;
 mod executor;
 mod handle;
 mod lane;
+mod lanes;
 #[cfg(all(test, loom))]
 mod models;
 mod observe;
@@ -234,16 +235,20 @@ mod sync;
 mod time;
 mod worker;
 
+pub mod global;
 pub mod task;
 
 pub use error::{AnyError, ConfigError, JoinError, Reason, Rejected, Timeout};
 pub use executor::{Executor, TaskBuilder, WeakExecutor};
 pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef, Unrun};
 pub use lane::Lane;
-pub use observe::{Explanation, Histogram, LevelStats, RejectCounts, Stats, StopCounts, ViewStats};
+pub use lanes::{Lanes, LanesBuilder};
+pub use observe::{
+    Advice, Explanation, Histogram, LevelStats, Lint, RejectCounts, Stats, StopCounts, ViewStats,
+};
 pub use pool::{
-    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnDrop, Pool, PoolBuilder,
-    Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
+    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnBlocking, OnDrop, Pool,
+    PoolBuilder, Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
 };
 pub use queue::{Capacity, PriorityQueue, Queue};
 pub use task::{Outcome, Priority, TaskInfo};

@@ -10,6 +10,7 @@
 
 pub(crate) mod futex;
 pub(crate) mod lock;
+pub(crate) mod thread;
 pub(crate) mod wait;
 
 pub(crate) use futex::sleep_exactly;
@@ -150,7 +151,7 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 /// statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
     pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 }
 
 /// A value on cache lines of its own: two, because processors fetch them in pairs.

@@ -223,6 +223,7 @@ fn error_of(waited: Waited) -> JoinError {
         Waited::Interrupted => JoinError::interrupted(),
         Waited::WouldDeadlock => JoinError::would_deadlock(),
         Waited::Forked => JoinError::forked(),
+        Waited::Blocking => JoinError::blocking(),
         Waited::Resolved => unreachable!("a resolved task has an outcome"),
     }
 }

@@ -29,6 +29,8 @@ pub(super) enum Waited {
     /// Nobody could ever end the wait.
     WouldDeadlock,
     Forked,
+    /// The calling task's worker must not block.
+    Blocking,
 }
 
 /// Waits until the block is resolved. `spins` is false for a joiner whose own submit had to wake a worker: the kernel
@@ -54,6 +56,9 @@ pub(super) fn wait(pointer: NonNull<Header>, limit: Option<Duration>, spins: boo
         }
         if limit == Some(Duration::ZERO) {
             return Waited::TimedOut;
+        }
+        if !spare::may_block(here) {
+            return Waited::Blocking;
         }
         let short = limit.is_some_and(|limit| limit < SPIN);
         if spins && !short && is_multi_core() && spin(SPIN, || block.state.load().is_resolved()) {

@@ -98,6 +98,12 @@ pub struct Stats {
     /// Views with a limit or a name that are still there. Not lanes and keys, of which there may be many: each tells
     /// its own, [`Executor::view_stats`](crate::Executor::view_stats).
     pub views: Vec<ViewStats>,
+    /// The niceness the system gave to the worker that was started last, if the pool asked for one
+    /// ([`PoolBuilder::nice`](crate::PoolBuilder::nice)): another than was asked for if it refused.
+    pub nice: Option<i32>,
+    /// Waits inside tasks, for other tasks, on workers that were not to block
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)): refused or warned of.
+    pub blocking_waits: u64,
 }
 
 impl Stats {
@@ -142,6 +148,8 @@ impl Stats {
             run: none,
             levels: Vec::new(),
             views: Vec::new(),
+            nice: None,
+            blocking_waits: 0,
         }
     }
 }

@@ -9,8 +9,9 @@ use super::owner::OnDrop;
 use super::reject::Reject;
 use super::resize::check_keep_alive;
 use super::timers::AtShutdown;
-use super::{Pool, Size};
+use super::{Pool, Size, lints};
 use crate::ConfigError;
+use crate::observe::Lint;
 use crate::queue::{Capacity, Discipline, Queue};
 use crate::sync::{Arc, parallelism};
 use crate::task::hooks::Hooks;
@@ -48,6 +49,23 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) on_thread_start: Option<ThreadHook>,
     pub(crate) on_thread_stop: Option<ThreadHook>,
+    pub(crate) on_blocking: OnBlocking,
+    pub(crate) nice: Option<i32>,
+}
+
+/// What happens when a task waits for another, on a worker of a pool that is not for that; see
+/// [`PoolBuilder::on_blocking`].
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnBlocking {
+    /// It waits; a spare thread may stand in. The default.
+    #[default]
+    Allow,
+    /// It waits, is counted ([`Stats::blocking_waits`](crate::Stats::blocking_waits)), and the first one is said on
+    /// standard error.
+    Warn,
+    /// It does not wait: the answer is [`JoinError::is_blocking`](crate::JoinError::is_blocking), and it is counted.
+    Error,
 }
 
 pub(crate) type TimeHook = Arc<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
@@ -93,6 +111,8 @@ pub struct PoolBuilder {
     on_thread_start: Option<ThreadHook>,
     on_thread_stop: Option<ThreadHook>,
     on_terminated: Option<Box<dyn FnOnce() + Send>>,
+    on_blocking: OnBlocking,
+    nice: Option<i32>,
     hooks: Hooks,
 }
 
@@ -137,6 +157,8 @@ impl PoolBuilder {
             on_thread_start: None,
             on_thread_stop: None,
             on_terminated: None,
+            on_blocking: OnBlocking::default(),
+            nice: None,
             hooks: Hooks::default(),
         }
     }
@@ -438,6 +460,64 @@ impl PoolBuilder {
         self
     }
 
+    /// What happens when a task on one of its workers waits for a task that has not ended ([`TaskHandle::join`] and its
+    /// like). For pools whose threads are few and must stay free; what still waits in the queue is run in place under every
+    /// policy, which is no wait. Default: [`OnBlocking::Allow`].
+    ///
+    /// ```
+    /// use punctual::{OnBlocking, Pool};
+    ///
+    /// let pool = Pool::builder("loop").core_threads(2).on_blocking(OnBlocking::Error).build()?;
+    /// let (hold, held) = std::sync::mpsc::channel::<()>();
+    /// let (tell, told) = std::sync::mpsc::channel();
+    /// let slow = pool.submit(move || { tell.send(()).unwrap(); drop(held.recv()) })?;
+    /// told.recv()?; // it runs
+    /// let asks = pool.submit(move || slow.join())?;
+    /// assert!(asks.join()?.unwrap_err().is_blocking());
+    /// # drop(hold);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    ///
+    /// [`TaskHandle::join`]: crate::TaskHandle::join
+    pub fn on_blocking(mut self, policy: OnBlocking) -> Self {
+        self.on_blocking = policy;
+        self
+    }
+
+    /// Asks the system to give its threads more processor time than others (-20 is the most) or less (19 is the least).
+    /// More needs a privilege. What was granted is in [`Stats::nice`](crate::Stats::nice), once a thread has been started; a
+    /// system without priorities of threads grants nothing.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::builder("reports").core_threads(1).nice(10).build()?;
+    /// pool.submit(|| ())?.join()?;
+    /// # #[cfg(target_os = "linux")]
+    /// assert_eq!(pool.stats().nice, Some(10));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn nice(mut self, n: i32) -> Self {
+        self.nice = Some(n);
+        self
+    }
+
+    /// What is often a mistake in the settings so far. Nothing is refused for it; what is wrong is an error of
+    /// [`PoolBuilder::build`].
+    #[must_use]
+    pub fn lints(&self) -> Vec<Lint> {
+        let size = self.size().ok();
+        let settings = lints::Settings {
+            core: size.map_or(0, |size| size.core),
+            max: size.map_or(0, |size| size.max),
+            growth: self.growth,
+            queue: &self.queue,
+            reject: &self.reject,
+            on_drop: self.on_drop,
+            keeps_idle: !self.keep_alive.is_zero(),
+            must_not_block: self.on_blocking == OnBlocking::Error,
+        };
+        settings.lints()
+    }
+
     /// Checks every setting and makes the pool. Threads start with the first tasks, or here with
     /// [`PoolBuilder::prestart`].
     pub fn build(self) -> Result<Pool, ConfigError> {
@@ -494,6 +574,14 @@ impl PoolBuilder {
                 "give the queue a capacity, or leave delayed tasks uncounted",
             ));
         }
+        if let Some(nice) = self.nice.filter(|nice| !(-20..=19).contains(nice)) {
+            return Err(ConfigError::new(
+                "nice",
+                nice,
+                "a niceness is from -20 (the most processor time) to 19 (the least)",
+                "give a number in that range, or leave it unset",
+            ));
+        }
         let thread_name = self.thread_name.unwrap_or_else(|| self.name.to_string());
         if let Some(position) = thread_name.find('\0') {
             return Err(ConfigError::new(
@@ -527,6 +615,8 @@ impl PoolBuilder {
             stack_size: self.stack_size,
             on_thread_start: self.on_thread_start,
             on_thread_stop: self.on_thread_stop,
+            on_blocking: self.on_blocking,
+            nice: self.nice,
         };
         let pool = Pool::of(Engine::start(config, self.hooks, self.on_terminated));
         if self.prestart && pool.prestart() < size.core {
@@ -583,6 +673,8 @@ impl fmt::Debug for PoolBuilder {
             .field("queue", &self.queue)
             .field("clock", &self.clock)
             .field("on_drop", &self.on_drop)
+            .field("on_blocking", &self.on_blocking)
+            .field("nice", &self.nice)
             .field("hooks", &self.hooks)
             .finish_non_exhaustive()
     }

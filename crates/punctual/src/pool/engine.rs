@@ -16,10 +16,11 @@ use super::repeating::Repeating;
 use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
+use crate::observe::split::Split;
 use crate::observe::{Explanation, LevelStats, Recorder, Stats};
 use crate::queue::{Discipline, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
-use crate::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Relaxed};
+use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Home, HomeRef, Removal};
@@ -110,7 +111,13 @@ pub(crate) struct Observed {
     /// The same for each level.
     pub(crate) levels: Vec<Recorder>,
     pub(crate) run: Recorder,
+    /// What those runs did with their time.
+    pub(crate) split: Split,
     pub(crate) lateness: Recorder,
+    /// The niceness that the worker started last was granted; [`i64::MIN`]: none yet.
+    pub(crate) nice: AtomicI64,
+    /// Waits of tasks on workers that should not block.
+    pub(crate) blocking_waits: AtomicU64,
     /// Ticks of schedules.
     pub(crate) missed: AtomicU64,
     pub(crate) skipped: AtomicU64,
@@ -234,7 +241,10 @@ impl Engine {
                     wait: Recorder::new(),
                     levels: (0..levels).map(|_| Recorder::new()).collect(),
                     run: Recorder::new(),
+                    split: Split::default(),
                     lateness: Recorder::new(),
+                    nice: AtomicI64::new(i64::MIN),
+                    blocking_waits: AtomicU64::new(0),
                     missed: AtomicU64::new(0),
                     skipped: AtomicU64::new(0),
                 },
@@ -364,6 +374,8 @@ impl Engine {
             run: self.observed.run.snapshot(),
             levels: self.level_stats(&tally, now),
             views: self.view_stats(now),
+            nice: i32::try_from(self.observed.nice.load(Relaxed)).ok(),
+            blocking_waits: self.observed.blocking_waits.load(Relaxed),
         }
     }
 }

@@ -20,6 +20,7 @@ mod leader;
 mod lent;
 mod life;
 pub(crate) mod line;
+mod lints;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod owner;
@@ -38,7 +39,7 @@ pub(crate) mod views;
 pub(crate) mod waits;
 mod watch;
 
-pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, PoolBuilder};
+pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, OnBlocking, PoolBuilder};
 pub use crew::Growth;
 pub use owner::OnDrop;
 pub use reject::{Answer, Refusal, Reject};
@@ -46,7 +47,7 @@ pub use repeating::{RunOutcome, ScheduleHandle, ScheduleStats};
 pub use state::State;
 pub use timers::AtShutdown;
 
-use crate::observe::Stats;
+use crate::observe::{Advice, Stats};
 use crate::sync::Arc;
 use crate::task::Token;
 use crate::{Capacity, ConfigError, Executor, Queue, Unrun};
@@ -99,6 +100,25 @@ pub struct CloseReport {
 }
 
 impl Pool {
+    /// What its figures so far say about its size, and what is often a mistake in its settings. Cheap enough for a page
+    /// that is reloaded; says more the longer a pool has run.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(2)?;
+    /// for n in 0..1_000_u64 {
+    ///     pool.execute(move || drop((0..n).sum::<u64>()))?;
+    /// }
+    /// assert!(pool.wait_idle(std::time::Duration::from_secs(60)));
+    /// let advice = pool.advice();
+    /// assert_eq!(advice.threads(), Some(advice.for_computing())); // they compute
+    /// println!("{advice}");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        self.engine().advice()
+    }
+
     /// A pool with this name, to be configured.
     pub fn builder(name: impl Into<Arc<str>>) -> PoolBuilder {
         PoolBuilder::new(name.into())
@@ -135,6 +155,40 @@ impl Pool {
             .max_threads(max_threads)
             .queue(Queue::handoff())
             .build()
+    }
+
+    /// `n` pools of one thread each, named `{name}-1`, `{name}-2` and so on: for what must stay on its thread (a connection, a
+    /// handle of a device, something that is not `Send`). Whose task goes where is the caller's choice; a task behind a busy
+    /// one waits for it, although others are idle, which is why this is not how lanes work.
+    ///
+    /// ```
+    /// let shards = punctual::Pool::pinned("shard", 4)?;
+    /// let account = 17;
+    /// let thread = || std::thread::current().id();
+    /// let (one, two) = (shards[account % 4].submit(thread)?, shards[account % 4].submit(thread)?);
+    /// assert_eq!(one.join()?, two.join()?);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn pinned(name: impl Into<Arc<str>>, n: usize) -> Result<Vec<Pool>, ConfigError> {
+        let name = name.into();
+        if n == 0 {
+            return Err(ConfigError::new(
+                "pinned",
+                0,
+                "no pool could run anything",
+                "give 1 or more",
+            ));
+        }
+        let one = |number| {
+            Pool::builder(format!("{name}-{number}"))
+                .core_threads(1)
+                .max_threads(1)
+                .spare_threads(0)
+                .blocking_threads(0)
+                .sealed("a pool made by Pool::pinned is one thread")
+                .build()
+        };
+        (1..=n).map(one).collect()
     }
 
     pub(crate) fn of(owner: Arc<Owner>) -> Self {

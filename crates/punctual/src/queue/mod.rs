@@ -117,6 +117,16 @@ impl Queue {
         self.capacity
     }
 
+    pub(crate) fn has_levels(&self) -> bool {
+        self.levels.is_some()
+    }
+
+    /// Whether less urgent levels may starve.
+    pub(crate) fn is_strict(&self) -> bool {
+        let discipline = self.discipline().ok().flatten();
+        discipline.is_some_and(|discipline| discipline.is_strict())
+    }
+
     /// How its levels are served; `None` for a queue without levels.
     pub(crate) fn discipline(&self) -> Result<Option<Discipline>, ConfigError> {
         self.levels.as_ref().map(Settings::check).transpose()

@@ -12,6 +12,7 @@ mod search;
 pub(crate) mod section;
 pub(crate) mod spare;
 
+use crate::observe::split::Looker;
 use crate::pool::State;
 use crate::pool::crew::Crew;
 use crate::pool::engine::{Attention, Engine};
@@ -19,6 +20,7 @@ use crate::pool::staff::{Departure, Post};
 use crate::queue::kind;
 use crate::queue::producers::Producers;
 use crate::sync::atomic::Ordering::SeqCst;
+use crate::sync::unmodelled::Relaxed;
 use crate::sync::{self, Arc, atomic, is_multi_core};
 use crate::task::block::Entry;
 use crate::task::record::Slot;
@@ -64,6 +66,9 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
     };
     let frame = Frame::of_worker(host, &engine.clock);
     frame.enter(|| {
+        if let Some(granted) = engine.config.nice.and_then(sync::thread::set_nice) {
+            engine.observed.nice.store(granted.into(), Relaxed);
+        }
         if let Some(hook) = &engine.config.on_thread_start {
             engine.hooks.call(|| hook());
         }
@@ -90,6 +95,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             dense: 0,
             due_since_rest: 0,
             sleeps_exactly: false,
+            looker: Looker::default(),
         };
         let mut slot = Slot::empty();
         let departure = match worker.begin(&runner, &mut slot) {
@@ -135,6 +141,8 @@ struct Worker<'a> {
     due_since_rest: u32,
     /// It has led before.
     sleeps_exactly: bool,
+    /// What its timed runs do with their time.
+    looker: Looker,
 }
 
 /// What a worker that lies down sees in its last look.
@@ -472,12 +480,19 @@ impl Worker<'_> {
             let label = name.map_or_else(|| slot.label().to_owned(), String::from);
             *self.post.label.lock() = Some(label);
         }
+        // A manual clock does not tell how long anything takes.
+        let is_split = timed && !engine.clock.is_manual();
+        if is_split {
+            self.looker.begin();
+        }
         runner.run_apart(slot);
         if timed {
-            engine
-                .observed
-                .run
-                .record(engine.clock.tick().saturating_sub(begin), weight);
+            let took = engine.clock.tick().saturating_sub(begin);
+            engine.observed.run.record(took, weight);
+            if is_split {
+                let took = Duration::from_nanos(took);
+                self.looker.end(took, weight, &engine.observed.split);
+            }
         }
         if engine.clock.is_manual() {
             self.post.label.lock().take();

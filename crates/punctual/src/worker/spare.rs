@@ -7,11 +7,13 @@
 
 #![allow(unsafe_code)]
 
+use crate::OnBlocking;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::Post;
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
 use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
 use crate::sync::Arc;
+use crate::sync::unmodelled::Relaxed;
 use crate::sync::wait::WordRef;
 use crate::task::block::Header;
 use crate::task::home::{HomeRef, Removal};
@@ -175,6 +177,27 @@ pub(crate) struct Sleep<'a, 'w> {
 /// Whether the calling thread is a worker whose sleep others may depend on: it then needs an alarm of its own.
 pub(crate) fn is_worker(here: Here<'_>) -> bool {
     here.is_in_task() && here.host().is_some()
+}
+
+/// Whether the calling thread may wait for a task; if it is a worker that should not, that is counted, and perhaps said.
+pub(crate) fn may_block(here: Here<'_>) -> bool {
+    let Some(engine) = here.host_of_task().and_then(|host| engine_of(host.home)) else {
+        return true;
+    };
+    if engine.config.on_blocking == OnBlocking::Allow {
+        return true;
+    }
+    let before = engine.observed.blocking_waits.fetch_add(1, Relaxed);
+    if engine.config.on_blocking == OnBlocking::Error {
+        return false;
+    }
+    if before == 0 {
+        eprintln!(
+            "punctual: a task of the pool {:?} waits for another, on a thread that should not block (on_blocking)",
+            engine.name
+        );
+    }
+    true
 }
 
 /// Announces that the calling thread is about to sleep. `Ok(None)`: it is no worker, and nobody cares. The answer must be

@@ -1,5 +1,7 @@
 //! The pool from outside: one binary, a module per promise.
 
+/// Lints, advice, niceness, workers that must not block: `REA-20`.
+mod advising;
 /// Threads of their own: `KOT-..`, `PRI-10`, traps 55 to 60.
 mod apart;
 /// Work by the wall clock, and a wall clock that is put: `STPE-..`, fault 12.
@@ -11,6 +13,8 @@ mod combinations;
 mod cron;
 /// Delayed tasks: `STPE-..`, `DQ-..`.
 mod delaying;
+/// Lanes: `REA-..`, traps 45 to 54.
+mod elastic;
 /// Faults that must be survived, by their number.
 mod faults;
 /// Handles: join, await, cancel, detach: `FUT-..`.

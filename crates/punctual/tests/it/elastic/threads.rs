@@ -1,0 +1,173 @@
+//! Which thread a task gets, and when threads come and go.
+
+use crate::support::{LONG, hold, in_time, until};
+use punctual::{Clock, Lanes};
+use std::collections::BTreeSet;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::thread::{ThreadId, current};
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(60);
+
+fn lanes(threads: usize) -> Lanes {
+    Lanes::builder("lanes").max_threads(threads).build().unwrap()
+}
+
+fn this_thread() -> ThreadId {
+    current().id()
+}
+
+#[test]
+fn rea_25_lanes_run_beside_each_other_up_to_the_most_threads() {
+    let lanes = lanes(4);
+    let meet = Arc::new(Barrier::new(4));
+    let tasks: Vec<_> = (0..4)
+        .map(|_| {
+            let meet = meet.clone();
+            let meets = move || {
+                meet.wait();
+                this_thread()
+            };
+            lanes.lane().submit(meets).unwrap()
+        })
+        .collect();
+    let threads: BTreeSet<_> = in_time(|| {
+        tasks
+            .into_iter()
+            .map(|task| format!("{:?}", task.join().unwrap()))
+            .collect()
+    });
+    assert_eq!(threads.len(), 4);
+    // A fifth lane waits for none of the others' tasks in particular.
+    assert!(in_time(move || lanes.lane().submit(|| ()).unwrap().join()).is_ok());
+}
+
+#[test]
+fn rea_26_the_thread_that_was_idle_last_then_a_new_one_then_the_queue() {
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(2)
+        .time_to_live(TTL)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    let thread_of = |lanes: &Lanes| lanes.submit(this_thread).unwrap().join().unwrap();
+    let first = thread_of(&lanes);
+    // Advancing waits until the worker rests.
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(thread_of(&lanes), first);
+    assert_eq!(lanes.stats().threads_started, 1);
+    clock.advance(Duration::from_secs(1));
+    let one = hold(&lanes);
+    let two = hold(&lanes);
+    assert_eq!((lanes.stats().threads_started, lanes.stats().queued), (2, 0));
+    let third = lanes.submit(this_thread).unwrap();
+    assert_eq!((lanes.stats().threads_started, lanes.stats().queued), (2, 1));
+    drop(one);
+    assert_eq!(third.join().unwrap(), first);
+    drop(two);
+}
+
+#[test]
+fn rea_34_a_thread_stays_while_it_is_idle_for_less_than_its_time_and_comes_again_on_demand() {
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(2)
+        .time_to_live(TTL)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    lanes.submit(|| ()).unwrap().join().unwrap();
+    clock.advance(TTL - Duration::from_nanos(1));
+    assert_eq!(lanes.stats().threads, 1);
+    clock.advance(Duration::from_nanos(1));
+    until("the idle thread leaves", || lanes.stats().threads == 0);
+    lanes.submit(|| ()).unwrap().join().unwrap();
+    assert_eq!((lanes.stats().threads, lanes.stats().threads_started), (1, 2));
+}
+
+#[test]
+fn rea_39_as_many_blocked_tasks_as_threads_run_at_once() {
+    let lanes = lanes(16);
+    let meet = Arc::new(Barrier::new(16));
+    let tasks: Vec<_> = (0..16)
+        .map(|_| {
+            let meet = meet.clone();
+            lanes.submit(move || drop(meet.wait())).unwrap()
+        })
+        .collect();
+    in_time(|| tasks.into_iter().for_each(|task| task.join().unwrap()));
+    assert_eq!(lanes.stats().largest, 16);
+}
+
+#[test]
+fn rea_40_a_task_behind_a_busy_thread_starts_on_one_that_becomes_free() {
+    let lanes = lanes(2);
+    let (blocked, short) = (hold(&lanes), hold(&lanes));
+    let behind = lanes.submit(|| 1).unwrap();
+    drop(short);
+    assert_eq!(in_time(|| behind.join().unwrap()), 1);
+    drop(blocked);
+}
+
+#[test]
+fn rea_40_unless_it_wants_to_come_after_the_task_that_blocks() {
+    let lanes = lanes(2);
+    let lane = lanes.lane();
+    let blocked = hold(&lane);
+    let after = lane.submit(|| 1).unwrap();
+    lanes.submit(|| ()).unwrap().join().unwrap();
+    assert!(!after.is_finished());
+    drop(blocked);
+    assert_eq!(in_time(|| after.join().unwrap()), 1);
+}
+
+#[test]
+fn rea_21_a_hundred_tasks_keep_all_four_threads_busy() {
+    let lanes = lanes(4);
+    let meet = Arc::new(Barrier::new(4));
+    let tasks: Vec<_> = (0..100)
+        .map(|n| {
+            let meet = meet.clone();
+            let meets = move || {
+                // In each round all four are needed at once.
+                if n < 96 {
+                    meet.wait();
+                }
+            };
+            lanes.submit(meets).unwrap()
+        })
+        .collect();
+    in_time(|| tasks.into_iter().for_each(|task| task.join().unwrap()));
+}
+
+#[test]
+fn rea_36_tasks_that_submit_and_do_not_wait_end_on_one_thread() {
+    let lanes = lanes(1);
+    let (tell, told) = channel();
+    let inside = lanes.executor();
+    lanes
+        .execute(move || {
+            let outer = inside.clone();
+            let told = move || {
+                let tell = tell.clone();
+                outer.execute(move || tell.send("in the end").unwrap()).unwrap();
+            };
+            inside.execute(told).unwrap();
+        })
+        .unwrap();
+    assert_eq!(told.recv_timeout(LONG), Ok("in the end"));
+}
+
+#[test]
+fn rea_36_after_fifty_waiting_tasks_were_cancelled_a_new_one_runs() {
+    let lanes = lanes(1);
+    let held = hold(&lanes);
+    let cancelled: Vec<_> = (0..50).map(|_| lanes.submit(|| ()).unwrap()).collect();
+    for task in &cancelled {
+        let _ = task.cancel();
+    }
+    drop(held);
+    assert_eq!(in_time(move || lanes.submit(|| 5).unwrap().join().unwrap()), 5);
+}
