@@ -107,7 +107,7 @@ pub fn configure(cpu: PoolBuilder, blocking: LanesBuilder) -> Result<(), ConfigE
 /// # Ok::<(), punctual::ConfigError>(())
 /// ```
 pub fn check() -> Result<(), ConfigError> {
-    Settings::read(|name| var(name)).map(drop)
+    Settings::read(var).map(drop)
 }
 
 /// Puts two other executors in the place of the shared pools, for the whole process, until the guard is dropped. For tests:
@@ -163,12 +163,10 @@ fn pair() -> &'static Pair {
     {
         return pair;
     }
-    MADE.get_or_init(
-        || match Settings::read(|name| var(name)).and_then(Settings::build) {
-            Ok(pair) => pair,
-            Err(error) => panic!("the shared pools cannot be made: {error}"),
-        },
-    )
+    MADE.get_or_init(|| match Settings::read(var).and_then(Settings::build) {
+        Ok(pair) => pair,
+        Err(error) => panic!("the shared pools cannot be made: {error}"),
+    })
 }
 
 impl Pair {

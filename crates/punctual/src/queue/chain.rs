@@ -317,9 +317,7 @@ impl Head {
     #[inline]
     pub(super) fn take_finished(&mut self) -> Option<Owned> {
         // A look before the exchange: mostly there is none, and then nothing is written.
-        if self.finished.is_none() {
-            return None;
-        }
+        self.finished.as_ref()?;
         self.finished.take()
     }
 

@@ -14,9 +14,9 @@ const FEW: usize = 4;
 #[inline(always)]
 fn oldest_of<const LEVELS_SEEN: usize>(orders: &[u64; LEVELS]) -> usize {
     let (mut oldest, mut order) = (0, orders[0]);
-    for level in 1..LEVELS_SEEN {
-        if orders[level] < order {
-            (oldest, order) = (level, orders[level]);
+    for (level, other) in orders[..LEVELS_SEEN].iter().enumerate().skip(1) {
+        if *other < order {
+            (oldest, order) = (level, *other);
         }
     }
     oldest

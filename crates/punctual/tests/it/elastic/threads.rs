@@ -94,10 +94,16 @@ fn rea_39_as_many_blocked_tasks_as_threads_run_at_once() {
     let tasks: Vec<_> = (0..16)
         .map(|_| {
             let meet = meet.clone();
-            lanes.submit(move || drop(meet.wait())).unwrap()
+            lanes.submit(move || meet.wait().is_leader()).unwrap()
         })
         .collect();
-    in_time(|| tasks.into_iter().for_each(|task| task.join().unwrap()));
+    let meets = in_time(|| -> usize {
+        tasks
+            .into_iter()
+            .map(|task| usize::from(task.join().unwrap()))
+            .sum()
+    });
+    assert_eq!(meets, 1);
     assert_eq!(lanes.stats().largest, 16);
 }
 
