@@ -272,3 +272,8 @@ struct FullQueue;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/schedules.md")]
 struct Schedules;
+
+/// And those of the guide to choosing.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/which-executor.md")]
+struct WhichExecutor;

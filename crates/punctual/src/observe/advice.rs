@@ -131,7 +131,7 @@ impl fmt::Display for Advice {
             (Some(computing), Some(waiting), Some(ratio)) => {
                 writeln!(
                     f,
-                    "a task computes for {computing:.1?} and waits for {waiting:.1?} (mean of {} tasks)",
+                    "a task computes for {computing:.1?} and waits for {waiting:.1?} (mean of about {} tasks)",
                     self.parts.tasks
                 )?;
                 writeln!(
