@@ -8,6 +8,8 @@
 mod apart;
 /// Pools that grow, shrink, refuse, wait and stand in for each other.
 mod crowded;
+/// Tasks that are moved between levels, or thrown out for others.
+mod levelled;
 /// Times that come while somebody cancels, pauses, closes or stops.
 mod timed;
 mod viewed;

@@ -3,6 +3,9 @@
 //! Segments have eight words in the models, so three records of two words cross from one to the next. Each segment
 //! has a witness cell that both ends touch: loom fails the model if they ever do so at once.
 
+/// A task that is moved while others reach for it.
+mod moves;
+
 use super::Capacity;
 use super::producers::Refusal;
 use super::room::Room;

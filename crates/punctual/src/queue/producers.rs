@@ -255,8 +255,9 @@ impl<G: Gate> Producers<G> {
         if let Some(levels) = &mut self.levels {
             levels.put_aside(class);
         }
-        // It took a place that the next ones counted on.
+        // It took a place that the next ones counted on, whichever way they come.
         self.open_until = self.open_until.saturating_sub(1);
+        self.levels_open_until = self.levels_open_until.saturating_sub(1);
         room.aside.store(self.aside, Release);
     }
 

@@ -2,14 +2,17 @@
 
 #![allow(unsafe_code)]
 
+mod levelled;
+
 use super::Capacity;
 use super::room::Room;
 use crate::sync::Arc;
 use crate::task::Class;
-use crate::task::block::{Entry, Header, Origin};
+use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::Removal;
-use crate::task::record::{Inline, Slot};
+use crate::task::record::{Inline, Payload, Slot};
 use crate::task::state::{Claim, End};
+use crate::time::Clock;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -58,15 +61,32 @@ fn push_entry(room: &Room<()>, log: &Log, number: u64) -> NonNull<Header> {
     pointer
 }
 
-/// Cancels a waiting entry as a canceller would.
-fn cancel(room: &Room<()>, block: NonNull<Header>) -> bool {
+/// A reference to a task that is about to be pushed.
+fn reference_to(entry: &Entry) -> Arc<Reference> {
+    // SAFETY: the entry is a share.
+    unsafe { Reference::of(entry.pointer()) }
+}
+
+/// Writes a record of this class, whatever the room holds.
+fn push_to<P: Payload>(room: &Room<()>, class: Class, payload: P, clock: &Clock) {
+    let mut next = Some(payload);
+    while let Some(payload) = next.take() {
+        next = room.producers().push(room, class, payload, true, clock).err();
+        if next.is_some() {
+            room.bring();
+        }
+    }
+}
+
+/// Cancels a waiting entry of this level as a canceller would.
+fn cancel(room: &Room<()>, block: NonNull<Header>, level: usize) -> bool {
     // SAFETY: the entry waits in the room, so its share is held there.
     let header = unsafe { block.as_ref() };
     assert_eq!(header.state.claim_to_remove(), Claim::Won);
     // SAFETY: the claim is won, and this is the closure's end.
     unsafe { Header::drop_closure(block) };
     let _ = header.state.resolve(End::Cancelled, false);
-    room.remove(Removal::Cancelled, 0)
+    room.remove(Removal::Cancelled, level)
 }
 
 fn run(slot: &mut Slot) {
@@ -109,7 +129,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                 70..=84 => {
                     let index = next(model.len().max(1) as u64) as usize;
                     if let Some((_, Some(block))) = model.get(index).copied() {
-                        let _ = cancel(&room, block);
+                        let _ = cancel(&room, block, 0);
                         model.remove(index);
                     }
                 }
@@ -164,7 +184,7 @@ fn dead_entries_ask_for_a_sweep_at_their_bound() {
     let asked: Vec<usize> = blocks
         .into_iter()
         .enumerate()
-        .filter_map(|(index, block)| cancel(&room, block).then_some(index + 1))
+        .filter_map(|(index, block)| cancel(&room, block, 0).then_some(index + 1))
         .collect();
     // With dead > live + 1024, where one closure and the entries not yet cancelled are alive.
     assert_eq!(asked.first(), Some(&1_063));

@@ -8,7 +8,7 @@
 
 use super::block::{Entry, Header, Origin, Reference};
 use super::home::{Destination, Home, HomeRef, Removal};
-use super::state::Claim;
+use super::state::{Claim, End, Resolved, Signal, State};
 use super::view::View;
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
@@ -254,5 +254,65 @@ fn two_waiters_both_wake() {
         work(&home, entry, Hooks::default());
         handle.wait();
         waiter.join().unwrap();
+    });
+}
+
+/// What a task's home is to whoever looks at it: there until the outcome is fixed, and then gone.
+struct Gone(loom::cell::UnsafeCell<()>);
+
+// SAFETY: loom itself fails the model in which two touch the cell at once.
+unsafe impl Sync for Gone {}
+// SAFETY: as above.
+unsafe impl Send for Gone {}
+
+/// Whoever is on his way to a task's home without a claim holds up the outcome, and so the home's end: here the home is a
+/// cell that whoever fixes the outcome writes after that.
+#[test]
+fn a_pin_holds_up_the_end_of_the_home() {
+    model(3, || {
+        let state = Arc::new(State::new(true, false));
+        let home = Arc::new(Gone(loom::cell::UnsafeCell::new(())));
+        let (seen, reached) = (state.clone(), home.clone());
+        let visitor = thread::spawn(move || seen.pin(|| reached.0.with(|_| ())).is_some());
+        assert_eq!(state.claim(), Claim::Won);
+        assert!(matches!(state.resolve(End::Finished, false), Resolved::Fixed(_)));
+        home.0.with_mut(|_| ());
+        visitor.join().unwrap();
+        assert!(state.pin(|| ()).is_none(), "it has ended");
+    });
+}
+
+/// The same where a canceller fixes the outcome of a running task: only then may its runner go on to the end.
+#[test]
+fn a_pin_holds_up_a_signal_as_well() {
+    model(2, || {
+        let state = Arc::new(State::new(true, false));
+        let home = Arc::new(Gone(loom::cell::UnsafeCell::new(())));
+        let (seen, reached) = (state.clone(), home.clone());
+        let visitor = thread::spawn(move || seen.pin(|| reached.0.with(|_| ())).is_some());
+        let asked = state.clone();
+        let canceller = thread::spawn(move || matches!(asked.signal(), Signal::Signalled(_)));
+        assert_eq!(state.claim(), Claim::Won);
+        let is_ours = matches!(state.resolve(End::Finished, false), Resolved::Fixed(_));
+        home.0.with_mut(|_| ());
+        visitor.join().unwrap();
+        assert_ne!(canceller.join().unwrap(), is_ours, "one of them fixed it");
+    });
+}
+
+/// A task moves to another level while it is claimed: the claimer reads the level of before or after, never something else,
+/// and nothing moves once it is claimed.
+#[test]
+fn a_relocation_meets_the_claim() {
+    model(3, || {
+        let state = Arc::new(State::new(true, false));
+        let other = state.clone();
+        let mover = thread::spawn(move || other.relocate(Some(5)));
+        assert_eq!(state.claim(), Claim::Won);
+        let level = state.load().level();
+        let moved = mover.join().unwrap();
+        assert_eq!(level, moved.then_some(5));
+        assert_eq!((state.load().level(), state.load().is_moved()), (level, moved));
+        assert!(!state.relocate(Some(2)), "it is claimed");
     });
 }

@@ -384,6 +384,9 @@ impl State {
             );
             if seen & (RESOLVED | PINNED) != 0 {
                 if seen & PINNED == 0 {
+                    // Acquire, from whoever fixed it: pins that held him up are over for us too (model
+                    // `a_pin_holds_up_a_signal_as_well`).
+                    let _ = self.load();
                     return Resolved::BeforeUs;
                 }
                 seen = self.wait_for_pin();

@@ -44,6 +44,20 @@ fn trap_60_a_discarded_task_of_a_view_resolves_as_rejected() {
 }
 
 #[test]
+fn what_stands_in_a_line_takes_one_place_of_the_queue_with_levels_or_without() {
+    for queue in [Queue::bounded(4), Queue::priority(4).into()] {
+        let pool = Pool::builder("p").core_threads(1).queue(queue).build().unwrap();
+        let lane = pool.lane();
+        let held = hold_in(&lane);
+        lane.execute(|| ()).unwrap();
+        let places = (0..8).take_while(|_| pool.execute(|| ()).is_ok()).count();
+        assert_eq!((places, pool.stats().queued), (3, 4));
+        drop(held);
+        assert!(pool.wait_idle(LONG));
+    }
+}
+
+#[test]
 fn a_submission_waits_for_room_that_a_view_holds() {
     let pool = Pool::builder("p")
         .core_threads(1)
