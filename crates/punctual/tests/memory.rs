@@ -12,6 +12,9 @@ mod cancelling;
 /// The allocator that counts.
 #[path = "starts/counting.rs"]
 mod counting;
+/// What was moved, and what was cancelled in a line.
+#[path = "memory/moving.rs"]
+mod moving;
 /// What the other binary's tests need, too.
 #[allow(dead_code, reason = "each binary uses its part")]
 #[path = "it/support.rs"]

@@ -3,7 +3,8 @@
 //! In: a note for each worker whose task waits, without a limit, for tasks of its own pool. Out: whether a wait could ever
 //! end. Two troubles are seen: waits that only each other could end (a circle, through joins, groups, braces and the gates
 //! of views, and from one part of the pool to another), and a part all of whose workers wait for tasks of that part. Not seen:
-//! circles through another pool, a lock or a channel. The notes of annexes are among those of their pool.
+//! circles through another pool, a lock or a channel. The notes of annexes are among those of their pool, so that parts that
+//! wait for each other are seen too.
 
 use crate::sync::{Arc, Lock};
 use crate::task::Token;
@@ -15,8 +16,9 @@ use std::fmt;
 /// A worker's wait, without a limit, for tasks of its own pool.
 #[derive(Debug)]
 pub(crate) struct WaitNote {
-    /// The part of the pool whose worker waits, if it waits for tasks of that part: no other could run them.
-    pub(crate) part: Option<usize>,
+    /// The part of the pool whose worker waits, and the part whose tasks it waits for.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
     /// Tells one note from another.
     pub(crate) number: usize,
     /// The tasks, by address, that the waiting thread is in the middle of.
@@ -129,7 +131,8 @@ impl Waits {
     /// ever end that wait, and it is not begun; if it must be waited all the same, the answer is somebody else to be called
     /// off.
     pub(crate) fn begin(&mut self, note: WaitNote, workers: Option<usize>) -> Result<Option<Token>, Stuck> {
-        let (must_wait, part) = (note.alarm.is_none(), note.part);
+        let must_wait = note.alarm.is_none();
+        let part = (note.from == note.to).then_some(note.from);
         self.add(note);
         let everybody = |waits: &Self| waits.everybody(part?, workers?);
         match self.only_for_each_other().or_else(|| everybody(self)) {
@@ -158,9 +161,32 @@ impl Waits {
 
     /// Whether as many wait for tasks of their own part as it has workers.
     pub(crate) fn everybody(&self, part: usize, workers: usize) -> Option<Trouble> {
-        let there: Vec<&WaitNote> = self.0.iter().filter(|each| each.part == Some(part)).collect();
+        let is_there = |each: &&WaitNote| (each.from, each.to) == (part, part);
+        let there: Vec<&WaitNote> = self.0.iter().filter(is_there).collect();
         let waiting = there.iter().filter(|each| each.goes_on()).count();
         (waiting == workers).then(|| Trouble::among(&there))
+    }
+
+    /// Whether nobody is left who could end this wait, in several parts that wait for each other: of each of them, with so
+    /// many workers, all wait for tasks of these parts.
+    pub(crate) fn everybody_in(&self, parts: &[(usize, usize)], number: usize) -> Option<Trouble> {
+        let waiting: Vec<&WaitNote> = self.0.iter().filter(|each| each.goes_on()).collect();
+        let mut stuck: Vec<(usize, usize)> = parts.to_vec();
+        loop {
+            let before = stuck.clone();
+            let is_among = |part: usize| before.iter().any(|(each, _)| *each == part);
+            stuck.retain(|(part, workers)| {
+                let there = waiting.iter().filter(|each| each.from == *part);
+                there.clone().count() == *workers && there.clone().all(|each| is_among(each.to))
+            });
+            if stuck.len() == before.len() {
+                break;
+            }
+        }
+        let is_stuck = |each: &&WaitNote| stuck.iter().any(|(part, _)| *part == each.from);
+        let concerned: Vec<&WaitNote> = waiting.into_iter().filter(is_stuck).collect();
+        let is_it = |each: &&WaitNote| each.number == number;
+        concerned.iter().any(is_it).then(|| Trouble::among(&concerned))
     }
 
     /// Waits that can only be ended by each other, with the newest among them.
@@ -205,7 +231,8 @@ mod tests {
     /// A wait that goes on for ever, of the thread that runs this task.
     fn forever(running: usize, awaits: Awaits) -> WaitNote {
         WaitNote {
-            part: Some(0),
+            from: 0,
+            to: 0,
             number: running,
             running: vec![running],
             slots: Vec::new(),
@@ -263,8 +290,34 @@ mod tests {
         );
         waits.remove(2);
         let mut elsewhere = forever(2, Awaits::Unknown);
-        elsewhere.part = None;
+        elsewhere.to = 1;
         assert!(waits.begin(elsewhere, Some(2)).is_ok(), "others may end it");
+    }
+
+    #[test]
+    fn parts_all_of_whose_workers_wait_for_each_other_are_stuck() {
+        let mut waits = Waits::default();
+        let between = |number: usize, from: usize, to: usize| WaitNote {
+            from,
+            to,
+            ..forever(number, Awaits::Unknown)
+        };
+        waits.add(between(1, 0, 1));
+        assert!(
+            waits.everybody_in(&[(0, 1)], 1).is_none(),
+            "the other part may end it"
+        );
+        waits.add(between(2, 1, 0));
+        assert!(waits.everybody_in(&[(0, 1), (1, 1)], 2).is_some());
+        assert!(
+            waits.everybody_in(&[(0, 1), (1, 2)], 2).is_none(),
+            "one worker there does not wait"
+        );
+        waits.add(between(3, 1, 7));
+        assert!(
+            waits.everybody_in(&[(0, 1), (1, 2)], 2).is_none(),
+            "one waits for somebody who may come"
+        );
     }
 
     #[test]

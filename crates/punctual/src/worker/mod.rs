@@ -153,6 +153,17 @@ enum Outlook {
     Sleep(Option<Duration>),
 }
 
+/// What a look at the due room gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Taken,
+    /// Nothing that goes first.
+    Nothing,
+    /// The pool was paused. The queue may have been opened since, and is not to be taken from on the strength of this look:
+    /// what is due would be overtaken.
+    Closed,
+}
+
 impl Worker<'_> {
     /// Task after task. One loop for each kind of queue: neither looks at what the other needs.
     #[inline(never)]
@@ -181,16 +192,20 @@ impl Worker<'_> {
 
     /// Looks for a task once.
     fn look(&mut self, slot: &mut Slot) -> bool {
-        if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
-            if self.is_fresh {
-                // Whoever counts free hands must not count on this one.
-                self.is_fresh = false;
-                self.engine.room.look(|producers, _| {
-                    producers.gate.warm();
-                    producers.shut();
-                });
+        match self.take_due(slot) {
+            Due::Nothing => {}
+            Due::Closed => return false,
+            Due::Taken => {
+                if self.is_fresh {
+                    // Whoever counts free hands must not count on this one.
+                    self.is_fresh = false;
+                    self.engine.room.look(|producers, _| {
+                        producers.gate.warm();
+                        producers.shut();
+                    });
+                }
+                return true;
             }
-            return true;
         }
         if self.is_fresh {
             let found = search::first(self.engine, slot);
@@ -214,7 +229,7 @@ impl Worker<'_> {
     }
 
     /// Something is to be done between two tasks: perhaps there are too many workers, perhaps too few, perhaps a time has
-    /// come. True: a due task is in the slot.
+    /// come. True: a task is in the slot.
     #[cold]
     fn attend(&mut self, slot: &mut Slot) -> Result<bool, Departure> {
         if self.engine.attention.has(Attention::RETRY) {
@@ -225,27 +240,35 @@ impl Worker<'_> {
             self.shared.find_successor();
         }
         // Before the surplus: what is due is not left to whoever stays.
-        if self.engine.attention.has(Attention::DUE) && self.take_due(slot) {
+        let due = self.take_due(slot);
+        if due == Due::Taken {
             return Ok(true);
         }
         self.engine.leave_if_surplus(self.is_fresh)?;
-        Ok(false)
+        if due == Due::Closed {
+            self.next_when_dry(slot)?;
+        }
+        Ok(due == Due::Closed)
     }
 
     /// Takes a task whose time has come; after so many in a row one of the queue passes.
-    fn take_due(&mut self, slot: &mut Slot) -> bool {
+    fn take_due(&mut self, slot: &mut Slot) -> Due {
+        if !self.engine.attention.has(Attention::DUE) {
+            return Due::Nothing;
+        }
         if self.due_in_a_row == MAX_DUE_IN_A_ROW && !self.engine.room.looks_empty() {
             self.due_in_a_row = 0;
-            return false;
+            return Due::Nothing;
         }
+        let was_paused = self.engine.timers.due.is_paused();
         // What is seen here is taken, or nothing: a due room that was closed a moment ago may not have been compared.
         let Some(due) = self.engine.timers.due.urgency() else {
             self.engine.timers.note_whether_due(&self.engine.attention);
             self.due_in_a_row = 0;
-            return false;
+            return if was_paused { Due::Closed } else { Due::Nothing };
         };
         if self.lets_the_queue_pass(due) {
-            return false;
+            return Due::Nothing;
         }
         if self.engine.timers.take(slot, &self.engine.attention) {
             self.passed = 0;
@@ -257,10 +280,10 @@ impl Worker<'_> {
                 self.engine
                     .uncover(usize::from(slot.peek_entry().is_some_and(is_delayed)));
             }
-            return true;
+            return Due::Taken;
         }
         self.due_in_a_row = 0;
-        false
+        Due::Nothing
     }
 
     /// Due tasks go before those of their own level and of less urgent ones; a more urgent one of the queue goes first.

@@ -144,8 +144,8 @@ pub(crate) struct Lent {
 pub(crate) enum Part {
     /// Those of the threads it belongs to.
     Own,
-    /// Those of another part of the same pool.
-    Same,
+    /// Those of another part of the same pool, which is this.
+    Same(usize),
     /// Another pool's; or it is no worker.
     Foreign,
 }
@@ -157,7 +157,7 @@ pub(crate) fn part_of(here: Here<'_>, block: &Header) -> Part {
     }
     let engine = here.host().and_then(|host| engine_of(host.home));
     match engine.and_then(|engine| engine.part_of(block)) {
-        Some(_) => Part::Same,
+        Some(part) => Part::Same(part.identity()),
         None => Part::Foreign,
     }
 }
@@ -210,12 +210,18 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
         return Ok(None);
     };
     // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
-    let is_own = sleep.part == Part::Own;
-    let is_noted = sleep.wait.deadline.is_none() && sleep.part != Part::Foreign;
+    let from = engine.identity();
+    let to = match sleep.part {
+        Part::Own => Some(from),
+        Part::Same(part) => Some(part),
+        Part::Foreign => None,
+    };
+    let to = to.filter(|_| sleep.wait.deadline.is_none());
     let number = std::ptr::from_ref(sleep.wait).addr();
     let must_wait = sleep.alarm.is_none();
-    let note = is_noted.then(|| WaitNote {
-        part: is_own.then(|| engine.identity()),
+    let note = to.map(|to| WaitNote {
+        from,
+        to,
         number,
         running: here.blocks(),
         slots: here.slots(),
@@ -229,7 +235,7 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     let lent = Lent {
         engine,
         counts,
-        note: is_noted.then_some(number),
+        note: to.map(|_| number),
     };
     if let Some(alarm) = alarm {
         alarm.cancel();
@@ -239,9 +245,8 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     // And for those in line there is a hand more.
     lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
-    if is_noted
-        && is_own
-        && let Some(trouble) = lent.engine.trouble()
+    if let Some(to) = to
+        && let Some(trouble) = lent.engine.trouble(to, number)
     {
         if !must_wait {
             return Err(Stuck);
@@ -275,7 +280,7 @@ impl Engine {
     pub(crate) fn part_for(&self, here: Here<'_>) -> Part {
         match here.host() {
             Some(host) if host.identity == self.identity() => Part::Own,
-            Some(host) if host.pool == self.top().identity() => Part::Same,
+            Some(host) if host.pool == self.top().identity() => Part::Same(self.identity()),
             _ => Part::Foreign,
         }
     }
@@ -330,14 +335,17 @@ impl Engine {
         }
     }
 
-    /// If every worker waits for a task of this part, none will ever end.
-    fn trouble(&self) -> Option<Trouble> {
-        self.room.look(|producers, _| {
-            let workers = self.if_alone(&producers.gate)?;
-            self.with_waits(&mut producers.gate, |waits| {
-                waits.everybody(self.identity(), workers)
+    /// If every worker waits for a task of this part, none will ever end; nor if all those of several parts wait for
+    /// tasks of these. The wait with this number is for tasks of the part `to`.
+    fn trouble(&self, to: usize, number: usize) -> Option<Trouble> {
+        let own = || {
+            self.room.look(|producers, _| {
+                let workers = self.if_alone(&producers.gate)?;
+                self.with_waits(&mut producers.gate, |waits| waits.everybody(to, workers))
             })
-        })
+        };
+        let own = (to == self.identity()).then(own).flatten();
+        own.or_else(|| self.trouble_between_parts(number))
     }
 
     /// Runs a task that was not accepted on the thread that brought it.

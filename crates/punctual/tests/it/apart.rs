@@ -14,6 +14,8 @@ mod reserving;
 mod room;
 /// `task::blocking_section`: trap 55.
 mod sections;
+/// Waits from one part to another.
+mod waiting;
 
 use crate::growing::Gate;
 use crate::support::{Held, LONG, hold, in_time, until};

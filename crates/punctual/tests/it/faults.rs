@@ -1,5 +1,7 @@
 //! Faults that must be survived, by their number in the fault table: one test or more for each.
 
+/// Somebody blocks: 19.
+mod blocked;
 /// 3 and 5: user code in `Drop`.
 mod drops;
 /// 8: the last owner goes where it hurts.

@@ -274,13 +274,14 @@ fn apart_all_waits_for_room() {
 fn apart_scopes_run_there() {
     let pool = bounded(4, Reject::Abort);
     let reserved = pool.reserve(2).unwrap();
-    let mut numbers = [0; 20];
+    let mut names = vec![None; 20];
     reserved.scope(|scope| {
-        for (index, number) in numbers.iter_mut().enumerate() {
-            scope.execute(move || *number = index);
+        for name in &mut names {
+            scope.execute(move || *name = std::thread::current().name().map(str::to_owned));
         }
     });
-    assert!(numbers.iter().enumerate().all(|(index, number)| index == *number));
+    let is_there = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains("-reserve(2)-"));
+    assert!(names.iter().all(is_there), "{names:?}");
 }
 
 #[test]

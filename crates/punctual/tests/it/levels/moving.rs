@@ -107,6 +107,23 @@ fn only_a_task_that_waits_in_the_queue_is_moved() {
 }
 
 #[test]
+fn a_task_in_the_line_of_a_view_is_not_moved_and_keeps_its_turn() {
+    let pool = pool(queue());
+    let lane = pool.lane();
+    let held = hold(&lane);
+    let log = Log::new();
+    let in_line: Vec<_> = (0..3)
+        .map(|number| lane.submit(log.writing(number)).unwrap())
+        .collect();
+    let last = in_line[2].task_ref();
+    assert!(!last.set_priority(Priority::URGENT) && !last.run_next());
+    drop(held);
+    let _ = pool.close();
+    assert_eq!(log.words(), [0, 1, 2]);
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
 fn a_moved_task_is_told_its_new_priority() {
     let pool = pool(queue());
     let held = hold(&pool);
@@ -155,7 +172,7 @@ fn a_moved_task_is_cancelled_returned_joined_and_dropped_like_any_other() {
 }
 
 #[test]
-fn moving_one_task_for_ever_takes_no_memory_that_grows() {
+fn a_task_that_is_moved_again_and_again_is_counted_once() {
     let pool = pool(queue());
     let held = hold(&pool);
     let task = pool.task(|| ()).submit().unwrap();
@@ -186,6 +203,7 @@ fn a_join_from_a_worker_runs_a_moved_task_in_place() {
     });
     assert_eq!(sum.unwrap().join().unwrap(), 42);
     let _ = pool.close();
+    assert_eq!(pool.stats().threads_started, 1, "no spare was needed");
     assert_all_settled(&pool.stats());
 }
 

@@ -1,6 +1,7 @@
 //! Delayed tasks and schedules at a level: they compete once due.
 
 use super::{STEP, Stepper, queue};
+use crate::support::{LONG, until};
 use punctual::{Priority, PriorityQueue, Schedule};
 
 /// A delayed LOW task that is due, under a stream of URGENT ones; how many are taken before it, of at most 1000, when a tenth of
@@ -98,6 +99,24 @@ fn a_due_task_is_moved_like_a_queued_one() {
     stepper.submit(Priority::URGENT, "urgent");
     let taken: Vec<&str> = (0..4).map(|_| stepper.next()).collect();
     assert_eq!(taken, ["first", "raised", "urgent", "high"]);
+}
+
+/// Whoever looks while the pool is being resumed sees neither room, or compares both.
+#[test]
+fn a_due_task_goes_before_its_level_also_in_the_moment_of_a_resume() {
+    let stepper = Stepper::new(queue().strict());
+    for _ in 0..500 {
+        drop(stepper.pool.after(STEP, stepper.body("due")).unwrap());
+        stepper.clock.advance(STEP);
+        stepper.submit(Priority::NORMAL, "queued");
+        // At once: the worker may still look for a task, which it did not find in the paused pool.
+        stepper.pool.resume();
+        let first = stepper.told.recv_timeout(LONG).expect("a task waits");
+        stepper.pool.resume();
+        let second = stepper.told.recv_timeout(LONG).expect("a task waits");
+        assert_eq!((first, second), ("due", "queued"));
+        until("both have ended", || stepper.pool.stats().active == 0);
+    }
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_task_of_a_line_expires_in_its_time() {
 }
 
 #[test]
-fn a_hundred_thousand_cancelled_tasks_of_a_line_do_not_stay_in_memory() {
+fn a_hundred_thousand_cancelled_tasks_of_a_line_leave_the_next_its_turn() {
     let pool = pool_of(1);
     let lane = pool.lane();
     let held = hold_in(&lane);

@@ -98,7 +98,8 @@ fn what_stands_in_lines_is_queued_in_the_pools_numbers() {
 #[test]
 fn a_million_live_keys_run_on_two_workers() {
     let pool = pool_of(2);
-    let held = (hold(&pool), hold(&pool));
+    // One key is busy all the time.
+    let (busy, held) = (hold_in(&pool.keyed(0_u32)), hold(&pool));
     for key in 0..1_000_000_u32 {
         pool.keyed(key)
             .execute(move || _ = std::hint::black_box(key))
@@ -106,6 +107,12 @@ fn a_million_live_keys_run_on_two_workers() {
     }
     assert_eq!(pool.stats().queued, 1_000_000);
     drop(held);
+    until("all others have run", || pool.stats().finished == 1_000_000);
+    assert_eq!(
+        (pool.stats().queued, pool.keyed(0_u32).view_stats().queued),
+        (1, 1)
+    );
+    drop(busy);
     assert!(pool.wait_idle(LONG));
     assert_eq!(pool.stats().finished, 1_000_002);
 }

@@ -3,6 +3,7 @@
 use super::{Notes, hold_in, pool_of};
 use crate::support::{LONG, assert_all_settled, hold, in_time, until};
 use punctual::{Clock, Pool, Queue, Schedule, State, Status, task};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 #[test]
@@ -74,18 +75,22 @@ fn dispose_reaches_views_inside_the_lane_and_delayed_tasks() {
 
 #[test]
 fn a_task_may_dispose_of_its_own_lane() {
-    let pool = pool_of(2);
+    let pool = pool_of(1);
     let lane = pool.lane();
     let own = lane.clone();
-    let held = hold(&pool);
-    let task = lane.submit(move || own.dispose()).unwrap();
-    // Whether it waits for this one or not.
-    let waiting = lane.submit(|| ());
-    let disposed = in_time(move || task.join().unwrap());
-    if let Ok(waiting) = waiting {
-        assert!(waiting.join().is_err() && disposed == 1 || disposed == 0);
-    }
-    drop(held);
+    let (go, goes) = channel::<()>();
+    let (tell, told) = channel();
+    lane.execute(move || {
+        goes.recv().expect("it is sent below");
+        tell.send(own.dispose()).expect("the test waits for this");
+    })
+    .unwrap();
+    let waiting = [lane.submit(|| ()).unwrap(), lane.submit(|| ()).unwrap()];
+    go.send(()).unwrap();
+    assert_eq!(told.recv_timeout(LONG).unwrap(), 2);
+    assert!(waiting.into_iter().all(|task| task.join().is_err()));
+    assert!(lane.execute(|| ()).unwrap_err().is_shutdown());
+    assert!(pool.wait_idle(LONG));
 }
 
 #[test]

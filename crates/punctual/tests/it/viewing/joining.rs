@@ -1,7 +1,7 @@
 //! Waiting for a view's task from inside a task: in place with its own slot, never past others, never for ever.
 
 use super::{Notes, hold_in, pool_of};
-use crate::support::{LONG, hold, in_time, on_worker};
+use crate::support::{LONG, hold, in_time, on_worker, until};
 use punctual::{Pool, Queue};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -149,6 +149,7 @@ fn a_scope_on_a_lane_from_outside_waits_for_its_turn() {
             s.execute(|| tell.send(()).unwrap());
         });
     });
+    until("its task stands in line", || lane.view_stats().queued == 1);
     assert!(told.try_recv().is_err());
     drop(held);
     told.recv_timeout(LONG).unwrap();
