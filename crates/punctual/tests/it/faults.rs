@@ -1,6 +1,6 @@
 //! Faults that must be survived, by their number in the fault table: one test or more for each.
 
-/// Somebody blocks: 19.
+/// 19: somebody blocks.
 mod blocked;
 /// 3 and 5: user code in `Drop`.
 mod drops;
