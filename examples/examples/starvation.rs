@@ -16,7 +16,7 @@ fn main() -> Outcome<()> {
     let path = std::env::args().nth(1).map(Into::into);
     let path = path.unwrap_or_else(|| std::env::temp_dir().join("starvation.svg"));
     let (queue, step) = (|| Queue::priority(256), Duration::from_millis(100));
-    let mut svg = String::from(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1100 240">"#);
+    let mut svg = String::from(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1400 200">"#);
     svg += r##"<rect width="1000" height="200" fill="#f4ecd8"/>"##; // the flood, a unit a millisecond
     for (name, colour, queue) in [
         ("strict", "firebrick", queue().strict()),
@@ -25,11 +25,12 @@ fn main() -> Outcome<()> {
     ] {
         let ran = flooded(queue)?;
         let early = ran.iter().filter(|when| **when < FLOOD).count();
-        println!("{name}: {early} of {LOW} ran during the flood");
+        println!("{name} ({colour}): {early} of {LOW} ran during the flood");
         assert!(name == "strict" || early > 0, "rescued");
         for (count, when) in ran.iter().enumerate() {
             let (x, y) = (when.as_millis(), 195 - 5 * count);
-            svg += &format!(r#"<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>"#);
+            svg +=
+                &format!(r#"<circle cx="{x}" cy="{y}" r="3" fill="{colour}"><title>{name}</title></circle>"#);
         }
     }
     println!("how many have run, over time: {}", path.display());
