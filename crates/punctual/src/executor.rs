@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod apart;
+mod spawn;
 mod task_builder;
 mod timed;
 mod views;

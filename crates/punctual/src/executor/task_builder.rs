@@ -8,6 +8,7 @@ use crate::task::block::Options;
 use crate::task::{Priority, Token};
 use std::borrow::Cow;
 use std::fmt;
+use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 /// A task before it is submitted: `executor.task(f).name("..").submit()`.
@@ -126,6 +127,25 @@ where
             return self.submit().map(drop);
         }
         self.to.execute_with(self.options, self.f)
+    }
+}
+
+impl<F> TaskBuilder<'_, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    /// As [`Executor::spawn`]. Of a future, [`TaskBuilder::expires_in`] counts until its first poll;
+    /// [`TaskBuilder::time_limit`] and [`TaskBuilder::slow_after`] measure each poll.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// let answer = pool.task(async { 6 * 7 }).name("answer").spawn()?;
+    /// assert_eq!(answer.join()?, 42);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn spawn(self) -> Result<TaskHandle<F::Output>, Rejected<F>> {
+        self.to.spawn_with(self.options, self.f)
     }
 }
 

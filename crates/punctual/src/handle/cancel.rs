@@ -47,6 +47,11 @@ pub(crate) fn cancel(pointer: NonNull<Header>) -> Cancel {
                     token.cancel();
                 }
             }
+            if block.class.is_future() {
+                // It may rest: a worker drops it.
+                // SAFETY: a future's block, and the caller holds a share.
+                unsafe { Header::wake(pointer) };
+            }
             Cancel::Signalled
         }
         Signal::TooLate => Cancel::TooLate,

@@ -12,7 +12,7 @@ use crate::JoinError;
 use crate::pool::fork;
 use crate::task::block::{Header, free};
 use crate::task::state::{End, HandleDrop, Share};
-use crate::task::{Outcome, discard, panic_text};
+use crate::task::{Outcome, budget, discard, panic_text};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -239,6 +239,9 @@ impl<T> Future for TaskHandle<T> {
         if block.register_waker(cx.waker()) {
             return Poll::Pending;
         }
+        if budget::step(cx).is_pending() {
+            return Poll::Pending;
+        }
         Poll::Ready(self.take())
     }
 }
@@ -246,6 +249,10 @@ impl<T> Future for TaskHandle<T> {
 impl<T> Drop for TaskHandle<T> {
     fn drop(&mut self) {
         let block = self.pointer();
+        if self.block().class.is_future() {
+            // SAFETY: a future's block, in which the handle was counted, and of which it is a share.
+            unsafe { Header::one_less(block) };
+        }
         // SAFETY: the share is held.
         let seen = unsafe { block.as_ref() }.state.load();
         if seen.is_handle_alone() && !seen.holds_unread() {
@@ -289,6 +296,6 @@ impl<T> fmt::Debug for TaskHandle<T> {
             let payload = unsafe { Header::peek_panic(self.pointer()) };
             return write!(f, "TaskHandle(Panicked: {})", panic_text(payload));
         }
-        write!(f, "TaskHandle({:?})", super::task_ref::status_of(self.block()))
+        write!(f, "TaskHandle({:?})", super::task_ref::status_of(self.pointer()))
     }
 }

@@ -26,6 +26,8 @@ pub enum Status {
     Queued,
     /// It runs.
     Running,
+    /// A future that has been polled, and is not being polled: it waits to be woken, or for a worker after that.
+    Suspended,
     /// It returned.
     Finished,
     /// It panicked.
@@ -129,7 +131,7 @@ impl TaskRef {
     /// Where the task is.
     #[must_use]
     pub fn status(&self) -> Status {
-        status_of(self.header())
+        status_of(self.pointer())
     }
 
     /// How long until its time, for a task submitted with a delay: zero once that has come, `None` for all others.
@@ -159,7 +161,14 @@ impl TaskRef {
         let header = self.header();
         let home = (!is_elsewhere(header)).then(|| header.reach_home()).flatten();
         match home {
-            Some(home) => home.explain(header, self.remaining()),
+            Some(home) => {
+                let mut why = home.explain(header, self.remaining());
+                // SAFETY: the reference is a share.
+                if matches!(why.place, Place::Running) && unsafe { Header::is_suspended(self.pointer()) } {
+                    why.place = Place::Suspended;
+                }
+                why
+            }
             None => Explanation::of(Place::Over),
         }
     }
@@ -177,7 +186,10 @@ impl TaskRef {
     }
 }
 
-pub(super) fn status_of(block: &Header) -> Status {
+/// The caller holds a share of the block.
+pub(super) fn status_of(pointer: NonNull<Header>) -> Status {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
     let seen = block.state.load();
     match seen.outcome() {
         Some(End::Finished) => Status::Finished,
@@ -189,6 +201,8 @@ pub(super) fn status_of(block: &Header) -> Status {
         Some(End::Rejected) => Status::Rejected,
         None if seen.is_ended() => Status::Panicked,
         None if seen.is_removed() => Status::Cancelled,
+        // SAFETY: the caller holds a share.
+        None if seen.is_claimed() && unsafe { Header::is_suspended(pointer) } => Status::Suspended,
         None if seen.is_claimed() => Status::Running,
         None if seen.is_delayed() => Status::Delayed,
         None => Status::Queued,

@@ -18,6 +18,9 @@ pub(crate) struct Counters {
     /// Tasks counted as finished that turned out to have been signalled in the same moment. Kept apart, so that what has
     /// ended never becomes less.
     mistaken: AtomicU64,
+    /// Polls after which a future was not ready: its worker is free, as after an end.
+    suspended: AtomicU64,
+    polls: AtomicU64,
     parks: AtomicU64,
 }
 
@@ -28,6 +31,8 @@ pub(crate) struct Totals {
     pub(crate) panicked: u64,
     signalled: u64,
     mistaken: u64,
+    pub(crate) suspended: u64,
+    pub(crate) polls: u64,
     pub(crate) parks: u64,
 }
 
@@ -38,6 +43,8 @@ impl Counters {
             panicked: AtomicU64::new(0),
             signalled: AtomicU64::new(0),
             mistaken: AtomicU64::new(0),
+            suspended: AtomicU64::new(0),
+            polls: AtomicU64::new(0),
             parks: AtomicU64::new(0),
         }
     }
@@ -58,6 +65,13 @@ impl Counters {
     pub(crate) fn signal(&self) {
         bump(&self.signalled);
     }
+    /// Before anybody can wake the future: what is polled again was suspended before.
+    pub(crate) fn suspend(&self) {
+        bump(&self.suspended);
+    }
+    pub(crate) fn poll(&self) {
+        bump(&self.polls);
+    }
     pub(crate) fn park(&self) {
         bump(&self.parks);
     }
@@ -69,6 +83,8 @@ impl Counters {
             signalled: self.signalled.load(Acquire),
             panicked: self.panicked.load(Acquire),
             finished: self.finished.load(Acquire),
+            suspended: self.suspended.load(Acquire),
+            polls: self.polls.load(Relaxed),
             parks: self.parks.load(Relaxed),
         }
     }
@@ -78,6 +94,11 @@ impl Totals {
     /// Tasks whose body has ended, whatever way.
     pub(crate) fn ended(&self) -> u64 {
         self.finished + self.panicked + self.signalled
+    }
+
+    /// How often a worker was done with a task, for ever or until it is woken.
+    pub(crate) fn left(&self) -> u64 {
+        self.ended() + self.suspended
     }
 
     /// Tasks that returned and were not cancelled meanwhile.
@@ -103,6 +124,8 @@ impl std::ops::AddAssign for Totals {
         self.panicked += other.panicked;
         self.signalled += other.signalled;
         self.mistaken += other.mistaken;
+        self.suspended += other.suspended;
+        self.polls += other.polls;
         self.parks += other.parks;
     }
 }

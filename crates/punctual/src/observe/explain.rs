@@ -51,6 +51,8 @@ pub(crate) enum Place {
     /// In the queue, from which nothing is taken.
     Paused,
     Running,
+    /// A future that has been polled, and waits to be woken.
+    Suspended,
     Over,
 }
 
@@ -107,6 +109,7 @@ impl fmt::Display for Explanation {
         match &self.place {
             Place::Over => return f.write_str("it is over"),
             Place::Running => return f.write_str("it runs"),
+            Place::Suspended => return f.write_str("it is suspended: it waits to be woken"),
             Place::Delayed(left) => return write!(f, "its time comes in {left:?}"),
             Place::Paused => f.write_str("it waits: the pool is paused")?,
             Place::Queue => f.write_str("it waits for a worker")?,

@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// A forked child sees zeros: its parent's pool is not there.
 ///
-/// `submitted = queued + active + pending_timers + finished + panicked + cancelled + expired + evicted + returned`, in
+/// `submitted = queued + active + suspended + pending_timers + finished + panicked + cancelled + expired + evicted + returned`, in
 /// every snapshot.
 ///
 /// ```
@@ -31,6 +31,8 @@ pub struct Stats {
     pub threads: usize,
     /// Tasks that run now.
     pub active: usize,
+    /// Futures that have begun and are not being polled: they wait to be woken, or for a worker after that.
+    pub suspended: usize,
     /// Live workers without a task.
     pub idle: usize,
     /// Live threads beyond `max_threads`: they stand in for workers whose task waits inside the library.
@@ -75,6 +77,12 @@ pub struct Stats {
     pub failed_starts: u64,
     /// How often a worker went to sleep.
     pub parks: u64,
+    /// How often a future was polled.
+    pub polls: u64,
+    /// How often a suspended future was put into the queue again, because somebody woke it.
+    pub wakes: u64,
+    /// From there to its poll, sampled.
+    pub wake: Histogram,
     /// Delayed tasks whose time has not come.
     pub pending_timers: usize,
     /// Schedules that have not ended.
@@ -115,6 +123,7 @@ impl Stats {
             size,
             threads: 0,
             active: 0,
+            suspended: 0,
             idle: 0,
             spare: 0,
             largest: 0,
@@ -137,6 +146,9 @@ impl Stats {
             stops: StopCounts::default(),
             failed_starts: 0,
             parks: 0,
+            polls: 0,
+            wakes: 0,
+            wake: none.clone(),
             pending_timers: 0,
             schedules: 0,
             missed: 0,
@@ -190,6 +202,10 @@ impl Stats {
         self.stops.add(annex.stops);
         self.failed_starts += annex.failed_starts;
         self.parks += annex.parks;
+        self.suspended += annex.suspended;
+        self.polls += annex.polls;
+        self.wakes += annex.wakes;
+        self.wake.add(&annex.wake);
         self.pending_timers += annex.pending_timers;
         self.schedules += annex.schedules;
         self.missed += annex.missed;

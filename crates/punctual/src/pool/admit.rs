@@ -193,7 +193,8 @@ impl Engine {
             return self.full(occupied, capacity);
         }
         let may_start = |size: usize| crew.workers() < size && !crew.backs_off(|| self.clock.tick());
-        let is_short = crew.is_short(held, self.idle.read().idle());
+        let waiting = held + producers.woken_waiting(&self.room);
+        let is_short = crew.is_short(waiting, self.idle.read().idle());
         // Nobody takes anything from a paused queue: what counts is its places, and that somebody will be there.
         if is_paused && occupied >= capacity.limit() {
             return self.full(occupied, capacity);

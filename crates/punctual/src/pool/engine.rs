@@ -9,6 +9,7 @@ use super::annex::Annexes;
 use super::builder::Config;
 use super::crew::{Crew, Spares};
 use super::fork;
+use super::futures::Suspended;
 use super::keys::Keys;
 use super::owner::Owner;
 use super::reject::{Reject, Rejections};
@@ -25,7 +26,7 @@ use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
 use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
-use crate::task::view::{Crowd, View};
+use crate::task::view::{Crowd, Leaving, View};
 use crate::task::watch::Visible;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
 use crate::time::{Attached, Clock, Tick};
@@ -56,6 +57,8 @@ pub(crate) struct Engine {
     pub(crate) timers: Timers,
     /// Views that have somebody in line.
     pub(super) crowd: Crowd,
+    /// Futures that may rest.
+    pub(super) suspended: Suspended,
     /// Views by key.
     pub(crate) keys: Keys,
     /// Views that are listed in the statistics.
@@ -113,6 +116,8 @@ pub(crate) struct Observed {
     pub(crate) run: Recorder,
     /// What those runs did with their time.
     pub(crate) split: Split,
+    /// From a wake to the poll it asked for.
+    pub(crate) wake: Recorder,
     pub(crate) lateness: Recorder,
     /// The niceness that the worker started last was granted; [`i64::MIN`]: none yet.
     pub(crate) nice: AtomicI64,
@@ -220,6 +225,7 @@ impl Engine {
                 rejections: Rejections::default(),
                 timers: Timers::new(&clock, &config),
                 crowd: Crowd::new(),
+                suspended: Suspended::new(),
                 keys: Keys::new(),
                 shown_views: Lock::new(Vec::new()),
                 dropped_delayed: AtomicUsize::new(0),
@@ -242,6 +248,7 @@ impl Engine {
                     levels: (0..levels).map(|_| Recorder::new()).collect(),
                     run: Recorder::new(),
                     split: Split::default(),
+                    wake: Recorder::new(),
                     lateness: Recorder::new(),
                     nice: AtomicI64::new(i64::MIN),
                     blocking_waits: AtomicU64::new(0),
@@ -331,8 +338,8 @@ impl Engine {
         let tally = queue.with(&timed.due);
         let delayed = timed.counts;
         let totals = staff.totals();
-        let active = tally.taken + tally.joined - totals.ended();
-        let busy = (tally.taken - staff.own_ends()) as usize;
+        let active = tally.taken + tally.joined + tally.resumed - totals.left();
+        let busy = (tally.taken + tally.resumed - staff.own_ends()) as usize;
         let queued = tally.waiting() as usize;
         let oldest_wait = self.room.oldest().filter(|_| queued > 0);
         let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
@@ -341,6 +348,7 @@ impl Engine {
             size: crew.size,
             threads: crew.threads,
             active: active as usize,
+            suspended: totals.suspended.saturating_sub(tally.resumed) as usize,
             idle: crew.threads.saturating_sub(busy),
             spare: crew.spare,
             largest: crew.largest,
@@ -363,6 +371,9 @@ impl Engine {
             stops: crew.stops,
             failed_starts: crew.failed_starts,
             parks: totals.parks,
+            polls: totals.polls,
+            wakes: tally.woken,
+            wake: self.observed.wake.snapshot(),
             pending_timers: timed.pending,
             schedules: self.schedules.lock().len(),
             missed: self.observed.missed.load(Relaxed),
@@ -473,10 +484,30 @@ impl Home for Engine {
 
     fn leave_view(&self, view: &Arc<View>, had_slots: bool) {
         if had_slots {
-            self.release_slots(view, true);
+            self.release_slots(view, Leaving::Ran);
         } else {
             self.leave_without_slots(view, true);
         }
+    }
+
+    fn pause_in_view(&self, view: &Arc<View>) {
+        self.release_slots(view, Leaving::Suspended);
+    }
+
+    fn woken(&self, entry: Entry) {
+        self.queue_woken(entry, false);
+    }
+
+    fn still_woken(&self, entry: Entry) {
+        self.queue_woken(entry, true);
+    }
+
+    fn list(&self, task: NonNull<Header>) -> bool {
+        self.list_future(task)
+    }
+
+    fn unlist(&self, task: NonNull<Header>) {
+        self.unlist_future(task);
     }
 
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation {

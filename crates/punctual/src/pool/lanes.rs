@@ -35,9 +35,14 @@ impl Engine {
         let mut cancelled = self.cancel_delayed_of(lane);
         for each in line {
             self.gives_back_inner(each.entry.header(), &each.at);
+            if each.entry.is_begun() {
+                self.keep_woken_in_line(each.entry);
+                continue;
+            }
             cancelled += usize::from(end_waiting_of(&each.entry));
             each.entry.let_go();
         }
+        self.cancel_suspended_of(lane);
         // Last: what ends because of it must not make room for one of the others.
         if let Some(holder) = holder {
             cancelled += usize::from(cancel(holder.pointer()) == Cancel::Removed);

@@ -106,6 +106,7 @@ impl Engine {
         for token in tokens {
             token.cancel();
         }
+        self.wake_suspended();
     }
 
     /// Takes the waiting tasks out. Scoped ones are cancelled: their closures may not leave their scope.
@@ -127,6 +128,13 @@ impl Engine {
         let (queued, in_line) = self.room.drain_with(|| self.clear_lines());
         // What was due comes first, as it would have.
         for mut slot in self.timers.due.drain().chain(queued) {
+            if slot.is_woken() {
+                // No drain gives a future back that has begun.
+                slot.take_entry()
+                    .into_iter()
+                    .for_each(|entry| self.keep_woken(entry));
+                continue;
+            }
             if !slot.claim_to_remove() {
                 // Cancelled meanwhile, and the canceller counts it; or it has a later record.
                 slot.let_go();
@@ -142,6 +150,10 @@ impl Engine {
         }
         for each in in_line {
             self.gives_back_inner(each.entry.header(), &each.at);
+            if each.entry.is_begun() {
+                self.keep_woken_in_line(each.entry);
+                continue;
+            }
             match each.entry.header().state.claim_to_remove() {
                 Claim::Won => unrun.extend(self.drain_claimed(each.entry)),
                 // Cancelled meanwhile; the canceller counts it.

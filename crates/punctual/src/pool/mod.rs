@@ -13,6 +13,7 @@ pub(crate) mod crew;
 pub(crate) mod engine;
 mod explain;
 pub(crate) mod fork;
+mod futures;
 mod keeper;
 pub(crate) mod keys;
 mod lanes;

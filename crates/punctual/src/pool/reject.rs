@@ -300,8 +300,8 @@ impl Engine {
     ) -> Result<bool, Refused<P>> {
         match answer {
             Answer::Abort => Err(refused),
-            // It would run before its time, or past its view's limit.
-            Answer::CallerRuns if class.is_apart() => Err(refused),
+            // It would run before its time, or past its view's limit; or it is a future, which may take any time.
+            Answer::CallerRuns if class.is_apart() || class.is_future() => Err(refused),
             Answer::CallerRuns => Ok(self.run_for_caller(class, refused)),
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);

@@ -272,7 +272,8 @@ impl Engine {
                 return Hired::NotWanted;
             }
             let hands = producers.gate.fresh() + self.idle.read().idle() as u64;
-            let waiting = producers.held(&self.room) + self.timers.due.glance().1;
+            let queued = producers.held(&self.room) + producers.woken_waiting(&self.room);
+            let waiting = queued + self.timers.due.glance().1;
             let unserved = waiting.saturating_sub(hands);
             if !wants(&producers, unserved) {
                 return Hired::NotWanted;

@@ -76,9 +76,9 @@ impl Reading {
         totals
     }
 
-    /// Those that occupied a worker of their own.
+    /// How often a worker was done with a task of its own: it ended, or was suspended.
     pub(super) fn own_ends(&self) -> u64 {
-        self.sums.own.ended()
+        self.sums.own.left()
     }
 }
 
@@ -218,6 +218,10 @@ impl Engine {
             }
         };
         drop(thread);
+        if departure == Departure::Surplus {
+            // What it put back after its last poll it did not call anybody for.
+            self.idle.notify();
+        }
         // Somebody may wait for the place of a thread that it does without.
         let is_less = self.room.producers().gate.has_given_up();
         if let Some(root) = self.root.as_ref().filter(|_| is_less) {

@@ -22,9 +22,9 @@ use crate::sync::unmodelled::Relaxed;
 use crate::task::Class;
 use crate::task::block::{Entry, Header};
 use crate::task::home::Removal;
-use crate::task::record::{Payload, Slot};
+use crate::task::record::{Payload, Slot, Woken};
 use crate::task::state::Claim;
-use crate::task::view::{Barred, Left, Step, View};
+use crate::task::view::{Barred, Leaving, Left, Step, View};
 use crate::time::Tick;
 
 /// What moving tasks on left to be done when the locks are free.
@@ -179,7 +179,7 @@ impl Engine {
         let class = entry.header().class;
         match self.go_on(Some(view), entry, true) {
             Step::Passed(entry) => {
-                producers.push_surely(&self.room, entry, true, &self.clock);
+                producers.push_surely(&self.room, class, entry, true, &self.clock);
                 true
             }
             Step::Parked => {
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// From gate to gate, outwards, to a slot in each or to a place in line. With `accept`, counts it in all of them.
-    fn go_on(&self, from: Option<&Arc<View>>, entry: Entry, accept: bool) -> Step {
+    pub(super) fn go_on(&self, from: Option<&Arc<View>>, entry: Entry, accept: bool) -> Step {
         let mut entry = entry;
         let mut next = from;
         while let Some(view) = next {
@@ -259,7 +259,7 @@ impl Engine {
         let due = &self.timers.due;
         let class = entry.header().class;
         let mut producers = due.producers();
-        producers.push_surely(due, entry, true, &self.clock);
+        producers.push_surely(due, class, entry, true, &self.clock);
         producers.no_longer_aside(due, class);
     }
 
@@ -291,20 +291,28 @@ impl Engine {
                     return;
                 }
             };
-            if entry.header().state.load().is_claimed() {
+            if entry.is_dead_in_line() {
                 self.drop_dead(producers, entry, view, wake);
                 continue;
             }
             let Step::Passed(entry) = self.go_on(view.parent.as_ref(), entry, false) else {
                 return;
             };
+            if entry.is_begun() {
+                let class = entry.header().class.inheriting(entry.header().priority());
+                entry.header().state.unpark_begun();
+                producers.push_surely(&self.room, class, Woken(entry), true, &self.clock);
+                producers.no_longer_aside(&self.room, class);
+                wake.is_work = true;
+                return;
+            }
             if entry.header().state.unpark() {
                 if entry.header().class.is_timed() {
                     self.write_due(entry);
                     wake.is_due = true;
                 } else {
                     let class = entry.header().class;
-                    producers.push_surely(&self.room, entry, true, &self.clock);
+                    producers.push_surely(&self.room, class, entry, true, &self.clock);
                     producers.no_longer_aside(&self.room, class);
                     wake.is_work = true;
                 }
@@ -343,11 +351,11 @@ impl Engine {
     }
 
     /// A task that had all its slots has left: they go on, the outermost first.
-    pub(super) fn release_slots(&self, view: &Arc<View>, ran: bool) {
+    pub(super) fn release_slots(&self, view: &Arc<View>, how: Leaving) {
         if let Some(outer) = &view.parent {
-            self.release_slots(outer, ran);
+            self.release_slots(outer, how);
         }
-        match view.leave(ran) {
+        match view.leave(how) {
             Left::Nothing => {}
             Left::Tell => self.tell(),
             Left::Slot => self.move_on(|producers, wake| self.hand_on(producers, view, wake)),
@@ -356,7 +364,7 @@ impl Engine {
 
     /// A slot that was taken on trial goes back; nobody has to hear of it.
     pub(super) fn release_one(&self, view: &Arc<View>) {
-        if view.leave(false) == Left::Slot {
+        if view.leave(Leaving::Unrun) == Left::Slot {
             self.move_on(|producers, wake| self.hand_on(producers, view, wake));
         }
     }
@@ -392,7 +400,7 @@ impl Engine {
                 self.leave_without_slots(&view, false);
             }
         } else if !is_run {
-            self.release_slots(&view, false);
+            self.release_slots(&view, Leaving::Unrun);
         }
     }
 
@@ -405,7 +413,7 @@ impl Engine {
         if task.state.load().is_parked() {
             self.leave_without_slots(&view, false);
         } else {
-            self.release_slots(&view, false);
+            self.release_slots(&view, Leaving::Unrun);
         }
     }
 
@@ -439,7 +447,7 @@ impl Engine {
     /// Throws a waiting task out and reserves its place for the caller: of the queue, or, if there is none, of a view's
     /// line. With `below`, one that is less urgent than that level.
     pub(super) fn evict_for_its_place(&self, below: Option<usize>) -> Option<Slot> {
-        self.room.evict_for_its_place(below).or_else(|| {
+        self.room.evict_for_its_place(below, &self.clock).or_else(|| {
             let entry = self.evict_from_line(below)?;
             Some(Slot::holding(entry.header().class, entry))
         })

@@ -363,7 +363,7 @@ unsafe fn compact(begin: Cursor, count: u64, before: usize, swept: &mut Swept) -
             let (_, table) = record::read_header(place.add(before).read());
             let length = before + 1 + table.words;
             read.offset += length;
-            if table.is_entry {
+            if table.is_entry && !table.is_woken {
                 let payload = place.add(before + 1);
                 let entry = Entry::from_raw(payload.cast::<NonNull<_>>().read());
                 let seen = entry.header().state.load();

@@ -4,7 +4,8 @@
 //! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`, `expired`: tasks that ended
 //! without being taken; `joined`: tasks that a joiner ran in place; `moved`: tasks that got another record; together
 //! *removed*. `aside`: tasks that were accepted and have no record, because they stand in a view's line, or left it
-//! unrun; so `accepted = pushed + aside`. A permit is held from the acceptance until the task is taken or removed, so
+//! unrun; so `accepted = pushed + aside - woken`. `woken`: records (and places in line) of futures that were polled before;
+//! `resumed`: those that a worker took; neither is a task that comes or is taken, and none of them holds a permit. A permit is held from the acceptance until the task is taken or removed, so
 //! `waiting = accepted - taken - removed`, and each permit comes back exactly once. (A moved task's new record brings a
 //! permit along, the old one's comes back.) The producers look at these only when the records they may write without a
 //! look are used up (`open_until`): in the common case they read nothing that consumers write.
@@ -22,6 +23,8 @@ use crate::task::home::Removal;
 pub(super) struct Popped {
     pub(super) records: AtomicU64,
     pub(super) taken: AtomicU64,
+    /// Records of woken futures among them.
+    pub(super) resumed: AtomicU64,
 }
 
 impl Popped {
@@ -29,6 +32,7 @@ impl Popped {
         Popped {
             records: AtomicU64::new(0),
             taken: AtomicU64::new(0),
+            resumed: AtomicU64::new(0),
         }
     }
 
@@ -137,6 +141,8 @@ impl Removed {
             depth: self.levels.len(),
             capacity: Capacity::Unbounded,
             paused: false,
+            woken: 0,
+            resumed: 0,
         };
         let Some(of_levels) = of_levels else {
             tally.all = self.all.read(taken);
@@ -204,6 +210,10 @@ pub(crate) struct Tally {
     depth: usize,
     pub(crate) capacity: Capacity,
     pub(crate) paused: bool,
+    /// How often a future that had been polled was put into the queue again.
+    pub(crate) woken: u64,
+    /// How often a worker took such a future.
+    pub(crate) resumed: u64,
 }
 
 impl std::ops::Deref for Tally {

@@ -67,6 +67,8 @@ pub(super) struct Tails {
     front: PerLevel,
     /// Tasks of each level that have no record.
     aside: PerLevel,
+    /// Of each level, records of futures that were polled before.
+    woken: PerLevel,
 }
 
 /// Where consumers read.
@@ -111,7 +113,13 @@ impl Tails {
             latest: 0,
             front: PerLevel::default(),
             aside: PerLevel::default(),
+            woken: PerLevel::default(),
         }
+    }
+
+    pub(super) fn count_woken(&mut self, class: Class) {
+        let level = self.level_of(class);
+        self.woken.0[level] += 1;
     }
 
     pub(super) fn put_aside(&mut self, class: Class) {
@@ -127,8 +135,8 @@ impl Tails {
     /// Tasks of each level that were let in, moved ones twice.
     pub(super) fn accepted(&self) -> PerLevel {
         let mut accepted = self.pushed();
-        for (level, aside) in accepted.0.iter_mut().zip(self.aside.0) {
-            *level += aside;
+        for (level, (aside, woken)) in accepted.0.iter_mut().zip(self.aside.0.iter().zip(self.woken.0)) {
+            *level = *level + aside - woken;
         }
         accepted
     }
@@ -333,7 +341,7 @@ impl Heads {
     ) -> (bool, Option<Owned>) {
         let finished = self.take_as::<AGED>(level, slot, fresh);
         let won = slot.claim();
-        if !won {
+        if !won || slot.is_woken() {
             self.took_none(level);
         }
         (won, finished)

@@ -34,6 +34,10 @@ pub(crate) struct Producers<G> {
     pub(super) pushed: u64,
     /// Tasks that were accepted and have no record: see [`counts`](super::counts).
     pub(super) aside: u64,
+    /// Records of futures that were polled before: they are no tasks that come in, and hold no permit.
+    pub(super) woken: u64,
+    /// Those among them that were taken out of the queue and put back.
+    pub(super) put_back: u64,
     pub(super) capacity: Capacity,
     /// Records with a smaller number may be written without a look at anything else: the one comparison of the common
     /// case. 0 whenever something changed that a look would see ([`Producers::shut`]).
@@ -63,6 +67,8 @@ impl<G: Gate> Producers<G> {
             levels: levels.map(Box::new),
             pushed: 0,
             aside: 0,
+            woken: 0,
+            put_back: 0,
             capacity,
             open_until: 0,
             levels_open_until: 0,
@@ -146,14 +152,38 @@ impl<G: Gate> Producers<G> {
     }
 
     /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
-    /// without those that left untaken or that somebody ran in place.
+    /// without those that left untaken or that somebody ran in place; and the wakes of futures that were polled before.
     pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        self.accepted() + self.reserved - room.removed.sum()
+        self.accepted() + self.woken - self.put_back + self.reserved - room.removed.sum()
     }
 
     /// Tasks that were ever let in.
     pub(super) fn accepted(&self) -> u64 {
-        self.pushed + self.aside
+        self.pushed + self.aside - self.woken
+    }
+
+    /// Woken futures that wait for a worker.
+    pub(crate) fn woken_waiting(&self, room: &Room<G>) -> u64 {
+        self.woken.saturating_sub(room.resumed())
+    }
+
+    /// Woken futures that workers took.
+    pub(crate) fn resumed(&self, room: &Room<G>) -> u64 {
+        room.resumed().saturating_sub(self.put_back)
+    }
+
+    /// A woken future of this class waits again, with a record or aside. In the section that wrote or put it there.
+    pub(crate) fn count_woken(&mut self, room: &Room<G>, class: Class) {
+        self.woken += 1;
+        room.woken.store(self.woken, Release);
+        if let Some(levels) = &mut self.levels {
+            levels.count_woken(class);
+        }
+    }
+
+    /// A woken future that was taken out without a worker waits again.
+    pub(crate) fn count_put_back(&mut self) {
+        self.put_back += 1;
     }
 
     /// Whether a submission is between its reservation and its publication.
@@ -237,11 +267,17 @@ impl<G: Gate> Producers<G> {
     }
 
     /// Writes a record for which there must be a place, at the price of an allocation under the lock.
-    pub(crate) fn push_surely(&mut self, room: &Room<G>, entry: Entry, stamp: bool, clock: &Clock) {
-        let class = entry.header().class;
-        let mut next = Some(entry);
-        while let Some(entry) = next.take() {
-            if let Err(back) = self.push(room, class, entry, stamp, clock) {
+    pub(crate) fn push_surely<P: Payload>(
+        &mut self,
+        room: &Room<G>,
+        class: Class,
+        payload: P,
+        stamp: bool,
+        clock: &Clock,
+    ) {
+        let mut next = Some(payload);
+        while let Some(payload) = next.take() {
+            if let Err(back) = self.push(room, class, payload, stamp, clock) {
                 next = Some(back);
                 let extra = self.bring(room.segment());
                 debug_assert!(extra.is_none(), "a tail with a segment at hand was full");

@@ -21,8 +21,10 @@ use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
+use crate::task::Class;
+use crate::task::block::Entry;
 use crate::task::home::Removal;
-use crate::task::record::{Dead, Slot};
+use crate::task::record::{Dead, Slot, Woken};
 use crate::time::{Clock, Tick};
 use moves::Front;
 
@@ -40,6 +42,8 @@ pub(crate) struct Room<G> {
     pub(super) pushed: Padded<AtomicU64>,
     /// Mirror of [`Producers::aside`].
     pub(super) aside: AtomicU64,
+    /// Mirror of [`Producers::woken`].
+    pub(super) woken: AtomicU64,
     consumers: Padded<Lock<Consumers>>,
     popped: Padded<Popped>,
     pub(super) fresh: Padded<Fresh>,
@@ -60,6 +64,8 @@ struct Consumers {
     popped: u64,
     /// Those among them that a worker took.
     taken: u64,
+    /// Records of woken futures that left the log.
+    resumed: u64,
     /// Whether there is more to do than to take the head, and what: bits.
     heed: u8,
     /// Instead of the head, where the room has levels.
@@ -102,10 +108,12 @@ impl<G: Gate> Room<G> {
             ))),
             pushed: Padded(AtomicU64::new(0)),
             aside: AtomicU64::new(0),
+            woken: AtomicU64::new(0),
             consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
                 taken: 0,
+                resumed: 0,
                 heed: if heads.is_some() { LEVELLED } else { 0 },
                 levels: heads,
                 front: Front::default(),
@@ -274,7 +282,7 @@ impl<G: Gate> Room<G> {
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
             let (won, _) = heads.next(slot, &self.fresh)?;
-            self.count_popped(consumers, won);
+            self.count_popped(consumers, slot, won);
             return Some(won);
         }
         if consumers.head.is_dry() {
@@ -321,23 +329,36 @@ impl<G: Gate> Room<G> {
     fn claim(&self, consumers: &mut Consumers, slot: &Slot) -> bool {
         // Under the lock: the order of claims is the order of the log, and the permit comes back once.
         let won = slot.claim();
-        self.count_popped(consumers, won);
+        self.count_popped(consumers, slot, won);
         won
     }
 
     #[inline(always)]
-    fn count_popped(&self, consumers: &mut Consumers, won: bool) {
-        consumers.popped += 1;
-        if won {
+    fn count_popped(&self, consumers: &mut Consumers, slot: &Slot, won: bool) {
+        if slot.is_woken() {
+            self.count_resumed(consumers);
+        } else if won {
             consumers.taken += 1;
         }
+        consumers.popped += 1;
         self.popped.publish(consumers.popped, consumers.taken);
+    }
+
+    /// A future is polled again: it was taken when it was polled first.
+    fn count_resumed(&self, consumers: &mut Consumers) {
+        consumers.resumed += 1;
+        self.popped.resumed.store(consumers.resumed, Release);
+    }
+
+    /// Records of woken futures that left the log.
+    pub(super) fn resumed(&self) -> u64 {
+        self.popped.resumed.load(Acquire)
     }
 
     /// Takes a waiting task out, claimed as removed and counted as evicted, and reserves its place for the caller in the
     /// same section: nobody else gets it. The oldest, of the least urgent level; with `below`, of one that is less urgent
     /// than that.
-    pub(crate) fn evict_for_its_place(&self, below: Option<usize>) -> Option<Slot> {
+    pub(crate) fn evict_for_its_place(&self, below: Option<usize>, clock: &Clock) -> Option<Slot> {
         let mut dead = Vec::new();
         let evicted = {
             let mut consumers = self.consumers.lock();
@@ -347,6 +368,15 @@ impl<G: Gate> Room<G> {
                 let Some(level) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
                     break None;
                 };
+                if slot.is_woken() {
+                    // Nobody throws it out: it goes to the end, without a place.
+                    self.count_popped(&mut consumers, &slot, false);
+                    let class = slot.class();
+                    if let Some(entry) = slot.take_entry() {
+                        self.put_back(&mut producers, class, entry, clock);
+                    }
+                    continue;
+                }
                 let won = slot.claim_to_remove();
                 consumers.popped += 1;
                 self.popped.publish(consumers.popped, consumers.taken);
@@ -360,6 +390,21 @@ impl<G: Gate> Room<G> {
         };
         dead.into_iter().for_each(Dead::let_go);
         evicted
+    }
+
+    /// Writes the record of a woken future again that was taken out, at the end of its level.
+    fn put_back(&self, producers: &mut Producers<G>, class: Class, entry: Entry, clock: &Clock) {
+        producers.push_surely(self, class, Woken(entry), false, clock);
+        producers.count_woken(self, class);
+        producers.count_put_back();
+    }
+
+    /// The same of one that a drain took out, and did not count.
+    pub(crate) fn put_drained_back(&self, class: Class, entry: Entry, clock: &Clock) {
+        let mut consumers = self.consumers.lock();
+        let mut producers = self.producers.lock();
+        self.count_resumed(&mut consumers);
+        self.put_back(&mut producers, class, entry, clock);
     }
 
     /// Moves what is worth least into the slot; gives its level.
@@ -481,7 +526,9 @@ impl<G: Gate> Room<G> {
     /// there first.
     fn accepted(&self) -> u64 {
         let aside = self.aside.load(Acquire);
-        aside + self.pushed.load(Acquire)
+        // A woken one is counted after its record.
+        let woken = self.woken.load(Acquire);
+        (aside + self.pushed.load(Acquire)).saturating_sub(woken)
     }
 
     /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
@@ -498,7 +545,7 @@ impl<G: Gate> Room<G> {
             .popped
             .records
             .load(Acquire)
-            .saturating_sub(self.popped.taken.load(Acquire));
+            .saturating_sub(self.popped.taken.load(Acquire) + self.resumed());
         let without_record = self.removed.from_aside.load(Acquire);
         let dead = self.removed.sum().saturating_sub(untaken + without_record);
         if dead <= DEAD_SLACK {
@@ -584,6 +631,8 @@ impl<G: Gate> Room<G> {
         let producers = self.producers.lock();
         let of_levels = producers.levels.as_deref();
         tally.set_pushed(producers.accepted(), of_levels.map(Tails::accepted));
+        tally.woken = producers.woken - producers.put_back;
+        tally.resumed = consumers.resumed - producers.put_back;
         tally.capacity = producers.capacity;
         tally.paused = producers.paused;
         let at = at(&producers.gate);

@@ -17,12 +17,16 @@
 //!    resolved first, it stays the runner's, who drops it.
 //! 4. `waker`: written by the handle while `WAKER` is clear; while it is set, read by the handle and the resolver;
 //!    dropped by whoever frees.
+//! 6. `waking`: of a future, by everybody, see [`waking`](super::waking). Those who could wake it hold a share of the block
+//!    together, counted as a reference. A future stays where it is until it is dropped there; between two polls its payload is
+//!    nobody's, and whoever gets to poll it next got it through that word.
 //! 5. `link`: the home, or a tagged side record; changes once, from the former to the latter. The home of a view's task
 //!    is a share of the view, given back by whoever frees.
 
 #![allow(unsafe_code)]
 
 mod entry;
+mod future;
 mod header;
 
 use super::decorate::Contexts;
@@ -61,11 +65,12 @@ pub(crate) struct Header {
     waker: Cell<MaybeUninit<Waker>>,
 }
 
-/// `K` is the [`Delay`] or [`Appointment`] of a delayed task; nothing for all others.
+/// `K` is the [`Delay`] or [`Appointment`] of a delayed task; nothing for all others. `W` is the [`Waking`] of a future.
 #[repr(C)]
-struct Block<K, F, T> {
+struct Block<K, F, T, W = ()> {
     header: Header,
     timer: Cell<K>,
+    waking: W,
     payload: Cell<Payload<F, T>>,
 }
 
@@ -138,6 +143,10 @@ struct Table {
     take_panic: unsafe fn(NonNull<Header>) -> Box<dyn Any + Send>,
     peek_panic: unsafe fn(NonNull<Header>) -> *const (dyn Any + Send),
     drop_value: unsafe fn(NonNull<Header>),
+    /// Of a future: polls it once. `None`: it is not ready.
+    poll: unsafe fn(NonNull<Header>) -> Option<End>,
+    /// Of a future: how far behind the header its [`Waking`] lies.
+    waking: usize,
     /// By which clock a delayed task goes.
     axis: Option<Axis>,
     /// Where its [`Delay`] lies.
@@ -215,6 +224,8 @@ where
             take_panic: Self::take_panic,
             peek_panic: Self::peek_panic,
             drop_value: Self::drop_value,
+            poll: |_| unreachable!("only a future is polled"),
+            waking: 0,
             axis: K::AXIS,
             #[cfg(loom)]
             delay: Self::delay,
@@ -222,6 +233,17 @@ where
         }
     }
 
+    /// # Safety
+    /// As `payload` by rule 2, and the closure is still there.
+    unsafe fn run(header: NonNull<Header>) -> End {
+        // SAFETY: the claim's winner owns the closure; it is moved out here, once.
+        let closure = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).closure)) };
+        // SAFETY: the closure is gone, the payload is the runner's until it resolves (rule 3).
+        unsafe { Self::put_result(header, catch_unwind(AssertUnwindSafe(closure))) }
+    }
+}
+
+impl<K: Timer, F, T, W> Block<K, F, T, W> {
     /// # Safety
     /// `header` is that of a live block of this type, and `K` is laid out as a [`Delay`].
     #[cfg(loom)]
@@ -233,27 +255,27 @@ where
     }
 
     /// # Safety
-    /// `header` is that of a live `Block<F, T>`, whose payload is the caller's by rule 2 or 3.
+    /// `header` is that of a live block of this type, whose payload is the caller's by rule 2 or 3.
     unsafe fn payload<R>(header: NonNull<Header>, f: impl FnOnce(*mut Payload<F, T>) -> R) -> R {
         // SAFETY: the caller's promise. The cast undoes the one in `Entry::new`: the header is the first field of
         // `repr(C)`.
         unsafe { header.cast::<Self>().as_ref() }.payload.with_mut(f)
     }
 
+    /// Puts the outcome of a body where the body was.
+    ///
     /// # Safety
-    /// As `payload` by rule 2, and the closure is still there.
-    unsafe fn run(header: NonNull<Header>) -> End {
-        // SAFETY: the claim's winner owns the closure; it is moved out here, once.
-        let closure = unsafe { Self::payload(header, |payload| ManuallyDrop::take(&mut (*payload).closure)) };
-        match catch_unwind(AssertUnwindSafe(closure)) {
+    /// The closure or future is gone, and the payload is the runner's until it resolves (rule 3).
+    unsafe fn put_result(header: NonNull<Header>, result: Result<T, Box<dyn Any + Send>>) -> End {
+        match result {
             Ok(value) => {
                 let value = ManuallyDrop::new(value);
-                // SAFETY: the closure is gone, the payload is the runner's until it resolves (rule 3).
+                // SAFETY: the caller's promise.
                 unsafe { Self::payload(header, |payload| (*payload).value = value) };
                 End::Finished
             }
             Err(panic) => {
-                // SAFETY: as above.
+                // SAFETY: the caller's promise.
                 unsafe { Self::put_panic(header, panic) };
                 End::Panicked
             }

@@ -65,6 +65,16 @@ pub(crate) trait Home: Any + Send + Sync {
     fn is_stopping(&self) -> bool;
     /// All that concerns the run of a view's task is done: its slots, if it had them, go on.
     fn leave_view(&self, view: &Arc<View>, had_slots: bool);
+    /// A poll of a view's future is over, and the future is not: its slots go on, it stays one of the view's.
+    fn pause_in_view(&self, view: &Arc<View>);
+    /// A future that rested was woken: its entry goes to the queue.
+    fn woken(&self, entry: Entry);
+    /// As [`Home::woken`], of the worker that has just polled it.
+    fn still_woken(&self, entry: Entry);
+    /// A future may rest from now on, and must be found. False: running tasks have been told to stop.
+    fn list(&self, task: NonNull<Header>) -> bool;
+    /// It is about to end.
+    fn unlist(&self, task: NonNull<Header>);
     /// Why a task that has not ended waits; `remaining`: how long until its time.
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation;
 }

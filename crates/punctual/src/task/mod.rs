@@ -30,6 +30,7 @@
 //! knows no pool and no queue: it knows its `home`, which settles what it left behind.
 
 pub(crate) mod block;
+pub(crate) mod budget;
 mod current;
 pub(crate) mod decorate;
 pub(crate) mod home;
@@ -37,6 +38,7 @@ pub(crate) mod hooks;
 mod info;
 #[cfg(all(test, loom))]
 mod models;
+pub(crate) mod parker;
 pub(crate) mod record;
 pub(crate) mod recycle;
 pub(crate) mod run;
@@ -44,6 +46,7 @@ pub(crate) mod side;
 pub(crate) mod state;
 mod token;
 pub(crate) mod view;
+pub(crate) mod waking;
 pub(crate) mod watch;
 
 pub use crate::executor::{blocking_section, current_executor};
@@ -60,7 +63,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a task is to the pool, from its submission on: how urgent, and whether it waits for a time first.
 ///
 /// ```text
-///  | priority 8 bits | 3 bits free | levels 1 bit | of a view 1 bit | given 1 bit | kind 2 bits |
+///  | priority 8 bits | 2 bits free | future 1 bit | levels 1 bit | of a view 1 bit | given 1 bit | kind 2 bits |
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(u16);
@@ -77,6 +80,8 @@ impl Class {
     const VIEWED: u16 = 1 << 3;
     /// The queue it is for has levels: a hint to take the way in that is made for those.
     const LEVELLED: u16 = 1 << 4;
+    /// It is a future.
+    const FUTURE: u16 = 1 << 5;
     const PRIORITY_SHIFT: u16 = 8;
 
     /// A task without a time, and without a priority of its own.
@@ -122,6 +127,22 @@ impl Class {
     #[inline]
     pub(crate) fn is_viewed(self) -> bool {
         self.0 & Class::VIEWED != 0
+    }
+
+    /// The same for a future.
+    pub(crate) const fn future(self) -> Self {
+        Class(self.0 | Class::FUTURE)
+    }
+
+    #[inline]
+    pub(crate) fn is_future(self) -> bool {
+        self.0 & Class::FUTURE != 0
+    }
+
+    /// Whether its run is more than a run: slots go back, or it may suspend.
+    #[inline]
+    pub(crate) fn is_viewed_or_future(self) -> bool {
+        self.0 & (Class::VIEWED | Class::FUTURE) != 0
     }
 
     /// Whether it does not go straight to the queue: it has a time, or is a view's.

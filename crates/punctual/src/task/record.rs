@@ -26,6 +26,8 @@ pub(crate) const MAX_WORDS: usize = 6;
 pub(crate) struct Table {
     pub(crate) words: usize,
     pub(crate) is_entry: bool,
+    /// Of a future that was polled before: nobody else claims it.
+    pub(crate) is_woken: bool,
     /// Consumes the payload at this address.
     run: unsafe fn(*mut u64),
     drop: unsafe fn(*mut u64),
@@ -89,6 +91,7 @@ const fn closure_table<P: Payload + Runnable, F>() -> Table {
     Table {
         words: P::WORDS,
         is_entry: false,
+        is_woken: false,
         run: run_payload::<P>,
         drop: drop_payload::<P>,
         type_name: std::any::type_name::<F>,
@@ -100,6 +103,7 @@ unsafe impl Payload for Entry {
     const TABLE: Table = Table {
         words: Self::WORDS,
         is_entry: true,
+        is_woken: false,
         run: |_| unreachable!("an entry is run through its block"),
         drop: |_| unreachable!("an entry is let go of through its block"),
         type_name: || "an entry; its block knows the closure's type",
@@ -133,6 +137,24 @@ unsafe impl Payload for Moved {
     const TABLE: Table = Table {
         words: Self::WORDS,
         is_entry: true,
+        is_woken: false,
+        run: |_| unreachable!("an entry is run through its block"),
+        drop: |_| unreachable!("an entry is let go of through its block"),
+        type_name: || "an entry; its block knows the closure's type",
+    };
+}
+
+/// The record of a future that was polled before, and woken: it is the task's share, and whoever takes it polls the future. It
+/// stands for no permit, and nobody but a worker takes the task out of the queue.
+#[repr(transparent)]
+pub(crate) struct Woken(pub(crate) Entry);
+
+// SAFETY: an entry is one pointer.
+unsafe impl Payload for Woken {
+    const TABLE: Table = Table {
+        words: Self::WORDS,
+        is_entry: true,
+        is_woken: true,
         run: |_| unreachable!("an entry is run through its block"),
         drop: |_| unreachable!("an entry is let go of through its block"),
         type_name: || "an entry; its block knows the closure's type",
@@ -335,18 +357,26 @@ impl Slot {
         Some(unsafe { Entry::from_raw(self.words.as_ptr().cast::<NonNull<_>>().read()) })
     }
 
+    /// Whether it is the record of a future that was polled before.
+    #[inline]
+    pub(crate) fn is_woken(&self) -> bool {
+        self.table.is_some_and(|table| table.is_woken)
+    }
+
     /// Claims the task in this slot, to be run; a closure is nobody else's anyway. False: its task was claimed elsewhere,
     /// or has moved on.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
         match self.peek_entry() {
             None => true,
+            Some(_) if self.is_woken() => true,
             Some(entry) => !self.is_outdated(entry) && entry.header().state.claim() == Claim::Won,
         }
     }
 
-    /// As [`Slot::claim`], for somebody who will not run it.
+    /// As [`Slot::claim`], for somebody who will not run it. Not for the record of a woken future.
     pub(crate) fn claim_to_remove(&self) -> bool {
+        debug_assert!(!self.is_woken(), "a future that has begun is ended by a worker");
         match self.peek_entry() {
             None => true,
             Some(entry) => !self.is_outdated(entry) && entry.header().state.claim_to_remove() == Claim::Won,
@@ -367,6 +397,9 @@ impl Slot {
 
     /// Whether it stands for no task any more.
     pub(crate) fn is_dead(&self) -> bool {
+        if self.is_woken() {
+            return false;
+        }
         self.peek_entry()
             .is_some_and(|entry| entry.header().state.load().is_claimed() || self.is_outdated(entry))
     }

@@ -9,12 +9,15 @@
 
 #![allow(unsafe_code)]
 
+mod future;
+
 use super::block::{Entry, Header};
 use super::current::Frame;
 use super::home::Home;
 use super::hooks::Hooks;
 use super::record::Slot;
 use super::state::{End, Resolved};
+use super::view::View;
 use super::watch::{Limits, Watching};
 use super::{Outcome, discard};
 use crate::observe::counters::Counters;
@@ -95,20 +98,38 @@ impl Runner<'_> {
     /// With `leave`, gives the task's share up at the end. Inlined into both loops of a worker.
     #[inline(always)]
     fn run_entry(&self, entry: Entry, leave: bool) {
-        if entry.header().class.is_viewed() {
-            return self.run_of_view(entry, leave);
+        if entry.header().class.is_viewed_or_future() {
+            return self.run_specially(entry, leave);
         }
         self.run_block(entry, leave, || ());
     }
 
-    /// A view's task, whose slots go on when all is done that concerns it.
     #[inline(never)]
+    fn run_specially(&self, entry: Entry, leave: bool) {
+        if entry.header().class.is_future() {
+            debug_assert!(leave, "a future is not run in place");
+            self.run_future(entry);
+        } else {
+            self.run_of_view(entry, leave);
+        }
+    }
+
+    /// A view's task, whose slots go on when all is done that concerns it.
     fn run_of_view(&self, entry: Entry, leave: bool) {
         let header = entry.header();
         let view = header.view().map(|view| Arc::clone(&view));
         let view = view.expect("its class says so");
         // One that was claimed without its slots runs inside a task that has them.
         let has_slots = !header.state.load().is_parked();
+        self.begin_in_view(&view, header);
+        self.run_block(entry, leave, || {
+            view.chain().for_each(|view| view.end_of_body(has_slots));
+        });
+        self.home.leave_view(&view, has_slots);
+    }
+
+    /// Counts a task that begins, and how long it waited.
+    fn begin_in_view(&self, view: &Arc<View>, header: &Header) {
         let arrival = header.side().and_then(|side| side.arrival);
         let waited = arrival.map(|arrival| self.frame.clock().tick().saturating_sub(arrival.tick));
         for view in view.chain() {
@@ -117,10 +138,6 @@ impl Runner<'_> {
                 shown.wait.record(waited, arrival.weight);
             }
         }
-        self.run_block(entry, leave, || {
-            view.chain().for_each(|view| view.end_of_body(has_slots));
-        });
-        self.home.leave_view(&view, has_slots);
     }
 
     #[inline(always)]
@@ -133,12 +150,18 @@ impl Runner<'_> {
             unsafe { entry.run() }
         };
         body_ended();
+        self.end_block(entry, leave, end);
+        self.frame.end();
+    }
+
+    /// The body has ended this way: counts it and tells everybody.
+    #[inline(always)]
+    fn end_block(&self, entry: Entry, leave: bool, end: End) {
         match end {
             End::Finished => self.block_finished(entry, leave),
             End::Panicked => self.block_panicked(entry, leave),
             _ => self.block_declined(entry, leave),
         }
-        self.frame.end();
     }
 
     /// A task that somebody watches, or that was given more than its closure.
@@ -289,8 +312,10 @@ impl Runner<'_> {
     /// Cancelled while it ran: the waiters have been told, the result goes nowhere.
     #[cold]
     fn block_signalled(&self, entry: Entry, end: End, leave: bool) {
-        // SAFETY: a canceller resolved first (rule 3).
-        unsafe { entry.drop_result(end) };
+        if !entry.header().state.load().is_taken() {
+            // SAFETY: a canceller resolved first (rule 3).
+            unsafe { entry.drop_result(end) };
+        }
         if self.watched {
             self.hooks.after(&entry.header().info(), Outcome::Cancelled);
         }

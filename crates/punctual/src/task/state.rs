@@ -369,6 +369,11 @@ impl State {
         false
     }
 
+    /// The same for a future that was polled before: claimed long ago, and nobody but its view moves it.
+    pub(crate) fn unpark_begun(&self) {
+        self.word.0.fetch_and(!PARKED, AcqRel);
+    }
+
     /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step,
     /// unless a waker stands by: that is read after, so the block must outlive the step.
     ///

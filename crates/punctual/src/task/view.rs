@@ -66,6 +66,8 @@ pub(crate) struct View {
     /// Tasks that began to run, and those among them whose body has ended.
     taken: AtomicU64,
     ended: AtomicU64,
+    /// Futures that were polled and are not being polled.
+    resting: AtomicU64,
     /// Where it stands in the crowd; under that lock.
     pub(super) place: AtomicU32,
     limit: u32,
@@ -127,6 +129,15 @@ pub(crate) enum Step {
     Parked,
 }
 
+/// Why a task gives its slots back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    Ran,
+    Unrun,
+    /// It is a future, and stays one of the view's.
+    Suspended,
+}
+
 /// What is left to do after a task has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "somebody waits for the slot, or to be told"]
@@ -177,6 +188,7 @@ impl View {
             }),
             taken: AtomicU64::new(0),
             ended: AtomicU64::new(0),
+            resting: AtomicU64::new(0),
             place: AtomicU32::new(0),
             limit: plan.limit,
             cap: plan.cap,
@@ -293,11 +305,11 @@ impl View {
         Ok(entry)
     }
 
-    /// A task with its slots has left, after a run or without one.
-    pub(crate) fn leave(&self, ran: bool) -> Left {
+    /// A task with its slots has left, or gives them away until it is woken.
+    pub(crate) fn leave(&self, how: Leaving) -> Left {
         let mut gate = self.gate.lock();
-        gate.present -= 1;
-        gate.ran += u64::from(ran);
+        gate.present -= u32::from(how != Leaving::Suspended);
+        gate.ran += u64::from(how == Leaving::Ran);
         gate.clear(self);
         if !gate.line.is_empty() {
             return Left::Slot;
@@ -328,7 +340,7 @@ impl View {
 
     /// Takes the dead out of the line.
     pub(crate) fn sweep(self: &Arc<Self>, crowd: &Crowd) -> Vec<Entry> {
-        self.take_from_line(crowd, |entry| entry.header().state.load().is_claimed())
+        self.take_from_line(crowd, Entry::is_dead_in_line)
     }
 
     /// Takes everybody out of the line.
@@ -383,6 +395,19 @@ impl View {
         self.taken.fetch_add(1, Relaxed);
     }
 
+    /// A poll of a future is over, and the future is not.
+    pub(crate) fn suspend(&self) {
+        self.resting.fetch_add(1, Release);
+        if self.kind == Kind::Lane {
+            self.gate.lock().mark = 0;
+        }
+    }
+
+    /// It is polled again.
+    pub(crate) fn resume(&self) {
+        self.resting.fetch_sub(1, Relaxed);
+    }
+
     /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
     pub(crate) fn end_of_body(&self, has_slots: bool) {
         // Release: whoever sees it counted sees that it was taken.
@@ -430,7 +455,7 @@ impl View {
         let taken = self.taken.load(Relaxed);
         Reading {
             queued,
-            active: taken.saturating_sub(ended) as usize,
+            active: taken.saturating_sub(ended + self.resting.load(Acquire)) as usize,
             taken,
             oldest: gate.line.front().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),

@@ -490,10 +490,14 @@ impl Worker<'_> {
         let begin = engine.clock.tick();
         if let Some(arrival) = slot.arrival.take() {
             let waited = begin.saturating_sub(arrival.tick);
-            engine.observed.wait.record(waited, arrival.weight);
-            let level = engine.room.level_of(slot.class());
-            if let Some(recorder) = engine.observed.levels.get(level) {
-                recorder.record(waited, arrival.weight);
+            if slot.is_woken() {
+                engine.observed.wake.record(waited, arrival.weight);
+            } else {
+                engine.observed.wait.record(waited, arrival.weight);
+                let level = engine.room.level_of(slot.class());
+                if let Some(recorder) = engine.observed.levels.get(level) {
+                    recorder.record(waited, arrival.weight);
+                }
             }
         }
         if engine.clock.is_manual() {
@@ -556,7 +560,10 @@ impl Engine {
             let may_take = (!is_empty && !producers.is_paused()) || has_due;
             // Somebody who removes a task is about to give its slot to one that waits in a view.
             let is_awaited = producers.has_some_aside(&self.room);
-            let is_over = producers.is_closed() && !is_awaited && self.timers.is_surely_over();
+            let is_over = producers.is_closed()
+                && !is_awaited
+                && self.timers.is_surely_over()
+                && !self.has_suspended_seen_by(producers);
             if may_take || is_over || producers.gate.has_surplus() {
                 return Outlook::GetUp;
             }
@@ -567,14 +574,20 @@ impl Engine {
                 crew.put_off();
                 return Outlook::Sleep(None);
             }
-            Outlook::Sleep(crew.is_timed().then_some(crew.keep_alive()))
+            // The last one is there for what is suspended, however long that takes; whoever wakes it calls this one.
+            let is_alone = producers.gate.workers() == 1 && self.has_suspended_seen_by(producers);
+            let crew = &producers.gate;
+            Outlook::Sleep((crew.is_timed() && !is_alone).then_some(crew.keep_alive()))
         })
     }
 
     fn leave_if_over(&self, is_fresh: bool) -> Result<(), Departure> {
         self.leave_if(Departure::Closed, is_fresh, |producers, is_empty| {
             let is_over = is_empty && !producers.has_some_aside(&self.room);
-            is_over && producers.is_closed() && self.timers.looks_over()
+            is_over
+                && producers.is_closed()
+                && self.timers.looks_over()
+                && !self.has_suspended_seen_by(producers)
         })
     }
 
@@ -591,8 +604,10 @@ impl Engine {
         self.leave_if(Departure::Idle, is_fresh, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
-            // Somebody stays for what is delayed, or waits in a view.
-            let is_awaited = producers.has_some_aside(&self.room) || !self.timers.looks_over();
+            // Somebody stays for what is delayed, waits in a view, or is suspended.
+            let is_awaited = producers.has_some_aside(&self.room)
+                || !self.timers.looks_over()
+                || self.has_suspended_seen_by(producers);
             let is_last = crew.workers() == 1 && is_awaited;
             is_over && crew.is_timed() && is_empty && !producers.has_reservations() && !is_last
         })

@@ -46,7 +46,7 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     let Some(host) = here.host() else { return false };
-    if block.state.load().is_claimed() || block.class.is_timed() {
+    if block.state.load().is_claimed() || block.class.is_timed() || block.class.is_future() {
         return false;
     }
     let Some(engine) = engine_of(host.home) else {

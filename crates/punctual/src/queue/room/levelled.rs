@@ -32,7 +32,7 @@ impl<G: Gate> Room<G> {
         let Some((won, finished)) = next(heads, slot) else {
             return Taken::Nothing;
         };
-        self.count_popped(consumers, won);
+        self.count_popped(consumers, slot, won);
         drop(guard);
         if finished.is_some() {
             self.spare(finished);

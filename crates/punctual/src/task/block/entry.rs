@@ -33,7 +33,7 @@ impl Entry {
     {
         let table = &Block::<(), F, T>::TABLE;
         // SAFETY: closure and value live as long as they like.
-        unsafe { Self::make(table, (), origin, with_handle, options, closure) }
+        unsafe { Self::make::<_, _, F, T>(table, (), (), origin, with_handle, options, closure) }
     }
 
     /// As [`Entry::new`] for a task that goes to the timer store.
@@ -49,7 +49,7 @@ impl Entry {
     {
         let table = &Block::<K, F, T>::TABLE;
         // SAFETY: closure and value live as long as they like.
-        let entry = unsafe { Self::make(table, timer, origin, true, options, closure) };
+        let entry = unsafe { Self::make::<_, _, F, T>(table, timer, (), origin, true, options, closure) };
         entry.header().state.mark_delayed();
         if origin.class.is_viewed() {
             // It comes to its view when its time has come.
@@ -74,15 +74,16 @@ impl Entry {
     {
         let table = &Block::<(), F, T>::SCOPED_TABLE;
         // SAFETY: the caller's promise.
-        unsafe { Self::make(table, (), origin, with_handle, options, closure) }
+        unsafe { Self::make::<_, _, F, T>(table, (), (), origin, with_handle, options, closure) }
     }
 
     /// # Safety
     /// As [`Entry::scoped`]; `table` is one of the closure's two.
     #[inline]
-    unsafe fn make<K, F, T>(
+    pub(super) unsafe fn make<K, W, F, T>(
         table: &'static Table,
         timer: K,
+        waking: W,
         origin: Origin,
         with_handle: bool,
         options: Option<Options>,
@@ -90,10 +91,10 @@ impl Entry {
     ) -> Self
     where
         K: Timer,
-        F: FnOnce() -> T + Send,
+        F: Send,
         T: Send,
     {
-        let memory = recycle::acquire(Layout::new::<Block<K, F, T>>()).cast::<Block<K, F, T>>();
+        let memory = recycle::acquire(Layout::new::<Block<K, F, T, W>>()).cast::<Block<K, F, T, W>>();
         let has_token = options.as_ref().is_some_and(|options| options.token.is_some());
         let state = State::new(with_handle, has_token);
         let link = match options {
@@ -112,6 +113,7 @@ impl Entry {
                     waker: Cell::new(MaybeUninit::uninit()),
                 },
                 timer: Cell::new(timer),
+                waking,
                 payload: Cell::new(Payload {
                     closure: ManuallyDrop::new(closure),
                 }),
@@ -125,14 +127,18 @@ impl Entry {
     /// # Safety
     /// `F` and `T` are those of [`Entry::new`] (with `K` = `()`), `K` too those of [`Entry::delayed`], and no handle or
     /// reference was made.
-    pub(crate) unsafe fn unmake<K: Timer, F, T>(self) -> F
-    where
-        F: FnOnce() -> T,
-    {
+    pub(crate) unsafe fn unmake<K: Timer, F, T>(self) -> F {
+        // SAFETY: the caller's promise.
+        unsafe { self.unmake_as::<K, F, T, ()>() }
+    }
+
+    /// # Safety
+    /// As [`Entry::unmake`]; `W` too is the block's.
+    pub(super) unsafe fn unmake_as<K: Timer, F, T, W>(self) -> F {
         // SAFETY: unpublished, so the submitter is alone with the block (rule 2); the end of its life is here.
         unsafe {
             let closure =
-                Block::<K, F, T>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
+                Block::<K, F, T, W>::payload(self.0, |payload| ManuallyDrop::take(&mut (*payload).closure));
             free(self.0, self.header().state.load());
             closure
         }
@@ -157,6 +163,17 @@ impl Entry {
     /// `pointer` came from [`Entry::into_raw`], and this is its one return.
     pub(crate) unsafe fn from_raw(pointer: NonNull<Header>) -> Self {
         Entry(pointer)
+    }
+
+    /// Whether it is a future that was polled before.
+    pub(crate) fn is_begun(&self) -> bool {
+        // SAFETY: the entry is a share.
+        unsafe { Header::is_begun(self.0) }
+    }
+
+    /// Whether a place in a view's line stands for no task any more.
+    pub(crate) fn is_dead_in_line(&self) -> bool {
+        self.header().state.load().is_claimed() && !self.is_begun()
     }
 
     /// Runs the closure; its value or panic stays in the block.
@@ -253,6 +270,10 @@ impl Reference {
             return reference;
         }
         header.state.add_reference();
+        if header.class.is_future() {
+            // SAFETY: a future's block, and the caller holds a share.
+            unsafe { Header::waking(block) }.come();
+        }
         let reference = Arc::new(Reference(block));
         more.reference = Arc::downgrade(&reference);
         reference
@@ -279,6 +300,10 @@ impl Reference {
 
 impl Drop for Reference {
     fn drop(&mut self) {
+        if self.header().class.is_future() {
+            // SAFETY: a future's block, of which the reference is a share.
+            unsafe { Header::one_less(self.0) };
+        }
         if let Share::Last(last) = self.header().state.drop_reference() {
             // SAFETY: the last party frees.
             unsafe { free(self.0, last) };

@@ -1,0 +1,47 @@
+//! How long a future may go on in one poll.
+//!
+//! In: a step of one of this library's own futures (a handle, a sleep, a yield) that would be ready at once. Out: it may go on; or
+//! it has had its share, is woken, and is asked to come again. A future that awaits things which are always ready would
+//! otherwise never end its poll, and hold its worker for ever. Only steps that go through here are counted: a loop that awaits
+//! nothing of this library is not seen.
+
+use crate::sync::local;
+use std::cell::Cell;
+use std::task::{Context, Poll};
+
+/// Steps in one poll.
+const STEPS: u32 = 128;
+
+local! {
+    /// Steps left. Outside of a poll there is no end.
+    static LEFT: Cell<u32> = Cell::new(u32::MAX);
+}
+
+/// Polls with a share of its own.
+pub(crate) fn with_a_new_one<R>(poll: impl FnOnce() -> R) -> R {
+    struct Restore(u32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LEFT.with(|left| left.set(self.0));
+        }
+    }
+    let _restore = Restore(LEFT.with(|left| left.replace(STEPS)));
+    poll()
+}
+
+/// A step that is ready. `Pending`: not in this poll; the context's waker has been called.
+pub(crate) fn step(context: &Context<'_>) -> Poll<()> {
+    let may_go_on = LEFT.with(|left| match left.get() {
+        u32::MAX => true,
+        0 => false,
+        some => {
+            left.set(some - 1);
+            true
+        }
+    });
+    if may_go_on {
+        return Poll::Ready(());
+    }
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
