@@ -235,6 +235,7 @@ mod sync;
 mod time;
 mod worker;
 
+pub mod future;
 pub mod global;
 pub mod task;
 

@@ -7,14 +7,20 @@
 #![allow(unsafe_code)]
 
 use super::{Executor, rejected};
-use crate::Rejected;
 use crate::handle::TaskHandle;
 use crate::pool::admit::Refused;
 use crate::pool::engine::Engine;
 use crate::pool::reject::Patience;
-use crate::task::Class;
+use crate::task::alarm::Keeping;
 use crate::task::block::{Entry, Options};
+use crate::task::parker::{WOKEN, drive_with};
+use crate::task::{Class, budget, here};
+use crate::time::{Wait, Waked};
+use crate::worker::spare::{self, Awaits, Part, Sleep};
+use crate::{JoinError, Rejected};
 use std::future::Future;
+use std::pin::pin;
+use std::task::Context;
 
 impl Executor {
     /// Runs a future on these threads: it is polled by a worker, and again each time somebody wakes it. The handle gives its
@@ -53,6 +59,54 @@ impl Executor {
         let class = self.class.future();
         let entry = Entry::future(self.engine.origin(class), true, None, (), fut);
         self.spawn_entry(class, entry, |engine, class, entry| engine.admit(class, entry))
+    }
+
+    /// Drives a future on the calling thread, which sleeps while it is not ready; what sleeps inside of it goes by this
+    /// executor's clock. On a worker a spare thread stands in meanwhile, as for a join. `Err`: the task that calls was asked to
+    /// stop ([`is_interrupted`](crate::JoinError::is_interrupted)), or this process is a fork of the pool's.
+    ///
+    /// ```
+    /// use punctual::{Pool, future};
+    /// use std::time::Duration;
+    /// let pool = Pool::fixed(1)?;
+    /// let task = pool.submit(|| 20)?;
+    /// let sum = pool.block_on(async {
+    ///     future::sleep(Duration::from_millis(1)).await;
+    ///     task.await.map(|twenty| twenty + 1)
+    /// })??;
+    /// assert_eq!(sum, 21);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn block_on<Fut: Future>(&self, fut: Fut) -> Result<Fut::Output, JoinError> {
+        if self.engine.is_forked() {
+            return Err(JoinError::forked());
+        }
+        let clock = &self.engine.clock;
+        let keeping = Keeping::begin(clock);
+        let mut fut = pin!(fut);
+        let token = here(|here| here.token());
+        let poll = |context: &mut Context<'_>| budget::with_a_new_one(|| fut.as_mut().poll(context));
+        let output = drive_with(poll, |word| {
+            let wait = Wait {
+                word,
+                mask: WOKEN,
+                expected: 0,
+                interrupt: token.as_ref(),
+                deadline: keeping.look(),
+            };
+            here(|here| {
+                let sleep = Sleep {
+                    part: Part::Foreign,
+                    awaits: Awaits::Unknown,
+                    wait: &wait,
+                    over: 0,
+                    alarm: None,
+                };
+                let _lent = spare::lend(here, sleep);
+                clock.wait(&wait, here.place()) != Waked::Interrupted
+            })
+        });
+        output.ok_or_else(JoinError::interrupted)
     }
 
     #[inline(never)]

@@ -7,12 +7,15 @@
 use super::Executor;
 use crate::handle::TaskHandle;
 use crate::pool::State;
-use crate::pool::repeating::{Alone, Body, MOST_CONTEXTS, Place, Repeating, ScheduleHandle};
+use crate::pool::repeating::{
+    Alone, Body, MOST_CONTEXTS, Place, Repeating, RunFuture, ScheduleHandle, Spawning,
+};
 use crate::sync::Arc;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
 use crate::task::view::View;
 use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
 use crate::{ConfigError, Reason, Rejected};
+use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 impl Executor {
@@ -199,6 +202,44 @@ impl Executor {
         Ok(self.start(when, n, body))
     }
 
+    /// As [`Executor::schedule`], with runs that are futures: a run is in progress until its future has ended, and holds no
+    /// thread while that is suspended. One run at a time.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool, Schedule, future};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("sync").core_threads(1).clock(&clock).build()?;
+    /// let sync = pool.schedule_future(Schedule::with_delay(Duration::from_secs(10)), |_run| async {
+    ///     future::sleep(Duration::from_secs(5)).await;
+    /// })?;
+    /// clock.advance(Duration::from_secs(20)); // from 0 s to 5 s, and from 15 s to 20 s
+    /// assert_eq!(sync.stats().runs, 2);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn schedule_future<F, Fut>(&self, when: Schedule, mut f: F) -> Result<ScheduleHandle, Rejected<F>>
+    where
+        F: FnMut(Run) -> Fut + Send + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: RunResult,
+    {
+        if let Err(reason) = self.check_schedule(&when) {
+            return Err(Rejected::new(f, reason));
+        }
+        let decorators = &self.engine.hooks.decorators;
+        let contexts = (!decorators.is_empty()).then(|| decorators.capture());
+        let make = move |run| -> RunFuture {
+            let future = f(run);
+            Box::pin(async move { future.await.failure() })
+        };
+        let body = Body::Spawning(Some(Box::new(Spawning {
+            make: Box::new(make),
+            contexts,
+        })));
+        Ok(self.start(when, 1, body))
+    }
+
     /// Whether a schedule can be put on this pool now.
     fn check_schedule(&self, when: &Schedule) -> Result<(), Reason> {
         let engine = &self.engine;
@@ -215,8 +256,13 @@ impl Executor {
     }
 
     fn start(&self, when: Schedule, at_once: usize, body: Body) -> ScheduleHandle {
+        let class = self.class_of(None);
         let place = Place {
-            class: self.class_of(None),
+            class: if matches!(body, Body::Spawning(_)) {
+                class.future()
+            } else {
+                class
+            },
             view: self.view.clone(),
         };
         let handle = Repeating::start(&self.engine, when, at_once, place, body);

@@ -18,6 +18,7 @@ use crate::task::hooks::Hooks;
 use crate::task::{Outcome, TaskInfo};
 use crate::time::Clock;
 use crate::worker::idle::MAX_WORKERS;
+use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) on_thread_stop: Option<ThreadHook>,
     pub(crate) on_blocking: OnBlocking,
     pub(crate) nice: Option<i32>,
+    /// What each worker holds for its life.
+    pub(crate) enter: Option<EnterHook>,
 }
 
 /// What happens when a task waits for another, on a worker of a pool that is not for that; see
@@ -70,6 +73,7 @@ pub enum OnBlocking {
 
 pub(crate) type TimeHook = Arc<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
 pub(crate) type ThreadHook = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type EnterHook = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
 /// Settings of a pool to be; made by [`Pool::builder`].
 ///
@@ -109,6 +113,7 @@ pub struct PoolBuilder {
     thread_name: Option<String>,
     stack_size: Option<usize>,
     on_thread_start: Option<ThreadHook>,
+    enter: Option<EnterHook>,
     on_thread_stop: Option<ThreadHook>,
     on_terminated: Option<Box<dyn FnOnce() + Send>>,
     on_blocking: OnBlocking,
@@ -155,6 +160,7 @@ impl PoolBuilder {
             thread_name: None,
             stack_size: None,
             on_thread_start: None,
+            enter: None,
             on_thread_stop: None,
             on_terminated: None,
             on_blocking: OnBlocking::default(),
@@ -426,6 +432,27 @@ impl PoolBuilder {
         self
     }
 
+    /// Made on each worker before its first task, and held for its life: the guard of somebody else's runtime, so that what
+    /// belongs to that works inside of tasks and futures here. Threads of [`Executor::blocking`](crate::Executor::blocking) and
+    /// [`Executor::reserve`](crate::Executor::reserve) hold one too.
+    ///
+    /// ```
+    /// # use std::cell::Cell;
+    /// # thread_local! { static INSIDE: Cell<bool> = const { Cell::new(false) }; }
+    /// # struct Guard;
+    /// # impl Drop for Guard { fn drop(&mut self) { INSIDE.set(false) } }
+    /// # fn enter() -> Guard { INSIDE.set(true); Guard }
+    /// // With tokio: `.enter({ let io = runtime.handle().clone(); move || /* a guard that holds */ io.enter() })`; see the
+    /// // example `tokio_io`, which shows how the guard gets its handle.
+    /// let pool = punctual::Pool::builder("io").core_threads(1).enter(enter).build()?;
+    /// assert!(pool.submit(|| INSIDE.get())?.join()?);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn enter<G: 'static>(mut self, f: impl Fn() -> G + Send + Sync + 'static) -> Self {
+        self.enter = Some(Arc::new(move || Box::new(f())));
+        self
+    }
+
     /// Called on each worker after its last task.
     pub fn on_thread_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_thread_stop = Some(Arc::new(f));
@@ -614,6 +641,7 @@ impl PoolBuilder {
             thread_name,
             stack_size: self.stack_size,
             on_thread_start: self.on_thread_start,
+            enter: self.enter,
             on_thread_stop: self.on_thread_stop,
             on_blocking: self.on_blocking,
             nice: self.nice,

@@ -23,6 +23,7 @@ use crate::queue::{Discipline, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
+use crate::task::alarm::Alarm;
 use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Home, HomeRef, Removal};
 use crate::task::hooks::Hooks;
@@ -500,6 +501,14 @@ impl Home for Engine {
 
     fn still_woken(&self, entry: Entry) {
         self.queue_woken(entry, true);
+    }
+
+    fn set_alarm(&self, alarm: &Arc<Alarm>) {
+        self.keep_alarm(alarm);
+    }
+
+    fn clear_alarm(&self, alarm: &Arc<Alarm>) {
+        self.drop_alarm(alarm);
     }
 
     fn list(&self, task: NonNull<Header>) -> bool {

@@ -110,6 +110,11 @@ impl Engine {
 
     /// A woken future goes to the end of its level, or of its view's line.
     pub(super) fn queue_woken(&self, entry: Entry, by_its_worker: bool) {
+        if self.is_forked() {
+            // A copy of a future that nobody here would poll.
+            let _ = entry.into_raw();
+            return;
+        }
         let class = class_of(&entry);
         if class.is_viewed() {
             return self.queue_woken_of_view(class, entry, true);

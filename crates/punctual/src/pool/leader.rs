@@ -245,6 +245,9 @@ impl Engine {
                     if let Due::Expiry(task) = &other {
                         book.watch.expired(task.header());
                     }
+                    if let Due::Alarm(alarm) = &other {
+                        alarm.set_kept(false);
+                    }
                     piece.others.push(other);
                 }
             }

@@ -6,6 +6,7 @@
 //! [`owner`] says who keeps it open.
 
 pub(crate) mod admit;
+mod alarms;
 mod annex;
 mod builder;
 mod cover;

@@ -11,6 +11,7 @@
 //!
 //! Lock order: a schedule's progress, then the timers' book.
 
+mod future;
 mod handle;
 mod progress;
 
@@ -28,6 +29,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
+pub(crate) use future::{RunFuture, Spawning};
 pub use handle::{RunOutcome, ScheduleHandle, ScheduleStats};
 
 /// A schedule that runs, or has ended.
@@ -75,6 +77,8 @@ pub(crate) enum Body {
     Alone(Option<Box<Alone>>),
     /// Runs beside itself, each run in one of the contexts.
     Shared(Arc<dyn Fn(&Run) -> Failure + Send + Sync>, Vec<Contexts>),
+    /// Runs that are futures, one at a time: taken out while one is in progress.
+    Spawning(Option<Box<Spawning>>),
     Gone,
 }
 
@@ -212,7 +216,15 @@ impl Repeating {
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
         };
-        match engine.keep_run(due, self.place.origin(engine), options, move || firing.run()) {
+        let origin = self.place.origin(engine);
+        let kept = if origin.class.is_future() {
+            let kept = engine.keep_future_run(due, origin, options, firing.run_future());
+            kept.map_err(|refused| -> Box<dyn Any + Send> { Box::new(refused) })
+        } else {
+            let kept = engine.keep_run(due, origin, options, move || firing.run());
+            kept.map_err(|refused| -> Box<dyn Any + Send> { Box::new(refused) })
+        };
+        match kept {
             Ok(handle) => {
                 progress.is_asked_for = false;
                 progress.waiting = Some(Waiting { number, handle });
@@ -220,7 +232,7 @@ impl Repeating {
             Err(refused) => {
                 // The pool is closed to it.
                 progress.phase = Phase::Ended;
-                progress.refused = Some(Box::new(refused));
+                progress.refused = Some(refused);
             }
         }
     }
@@ -344,17 +356,7 @@ impl Repeating {
             return;
         };
         let ran = self.run_body(&engine, &run);
-        let failure = match &ran {
-            Ran::Well => None,
-            Ran::Failed(text) => Some(text.clone()),
-            Ran::Panicked(payload) => Some(panic_text(&**payload).to_owned()),
-        };
-        if let Some(text) = &failure {
-            let schedule = self.progress.lock().schedule.clone();
-            if let Some(on_error) = &schedule.on_error {
-                engine.hooks.call(|| on_error(&run, text));
-            }
-        }
+        let failure = self.tell_failure(&engine, &run, &ran);
         self.ended(&engine, (&run, began), what, failure);
         match ran {
             Ran::Well => {}
@@ -362,6 +364,20 @@ impl Repeating {
             Ran::Failed(text) => resume_unwind(Box::new(text)),
             Ran::Panicked(payload) => resume_unwind(payload),
         }
+    }
+
+    /// The text of a failure, which its schedule's own handler has heard of.
+    fn tell_failure(&self, engine: &Engine, run: &Run, ran: &Ran) -> Option<String> {
+        let text = match ran {
+            Ran::Well => return None,
+            Ran::Failed(text) => text.clone(),
+            Ran::Panicked(payload) => panic_text(&**payload).to_owned(),
+        };
+        let schedule = self.progress.lock().schedule.clone();
+        if let Some(on_error) = &schedule.on_error {
+            engine.hooks.call(|| on_error(run, &text));
+        }
+        Some(text)
     }
 
     /// Notes that a run begins; `None` if it does not.
@@ -372,7 +388,12 @@ impl Repeating {
         let mut progress = self.progress.lock();
         spare = progress.spare.take();
         let as_new = || spare.take_if(Token::is_as_new).unwrap_or_default();
-        let token = here(|here| here.token_or(as_new));
+        let token = if self.place.class.is_future() {
+            // Its block's own: the same in every poll.
+            here(|here| here.token()).unwrap_or_default()
+        } else {
+            here(|here| here.token_or(as_new))
+        };
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
         drop(progress.take_waiting(number)?);
         if progress.phase == Phase::Ended {
@@ -399,7 +420,7 @@ impl Repeating {
         let taken = match &mut *self.body.lock() {
             Body::Alone(alone) => alone.take().map(Err),
             Body::Shared(shared, contexts) => Some(Ok((shared.clone(), contexts.pop()))),
-            Body::Gone => None,
+            Body::Spawning(_) | Body::Gone => None,
         };
         match taken {
             None => Ran::Well,

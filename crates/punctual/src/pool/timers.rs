@@ -33,6 +33,7 @@ use crate::task::home::Removal;
 use crate::task::record::Slot;
 use crate::time::{self, Axis, Clock, Store, Tick};
 use ending::Closing;
+use std::future::Future;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -232,7 +233,7 @@ impl Book {
         timers.left(self, 1);
         match timer.open() {
             Due::Task(entry) => entry,
-            Due::Expiry(_) | Due::Look => unreachable!("the timer of a task is that task"),
+            Due::Expiry(_) | Due::Alarm(_) | Due::Look => unreachable!("the timer of a task is that task"),
         }
     }
 }
@@ -354,6 +355,44 @@ impl Engine {
             Ok(()) => Ok(unsafe { TaskHandle::new(pointer, false) }),
             // SAFETY: it was never published; the types are those it was made with.
             Err(entry) => Err(unsafe { entry.unmake::<K, F, ()>() }),
+        }
+    }
+
+    /// As [`Engine::keep_run`], for a run that is a future.
+    pub(super) fn keep_future_run<F>(
+        &self,
+        due: time::Due,
+        origin: Origin,
+        options: Options,
+        future: F,
+    ) -> Result<TaskHandle<()>, F>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        match due.axis {
+            Axis::Ticks => self.keep_future_run_by(due, Delay::until(due.at), origin, options, future),
+            Axis::Wall => self.keep_future_run_by(due, Appointment::at(due.at), origin, options, future),
+        }
+    }
+
+    fn keep_future_run_by<K: block::Timer, F>(
+        &self,
+        due: time::Due,
+        timer: K,
+        origin: Origin,
+        options: Options,
+        future: F,
+    ) -> Result<TaskHandle<()>, F>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let entry = Entry::future(origin, true, Some(options), timer, future);
+        let pointer = entry.pointer();
+        match self.keep_until(due.axis, due.at, entry) {
+            // SAFETY: the block was made with a handle's share for this output, and this is that handle.
+            Ok(()) => Ok(unsafe { TaskHandle::new(pointer, false) }),
+            // SAFETY: it was never published; the types are those it was made with.
+            Err(entry) => Err(unsafe { entry.unmake_future::<K, F>() }),
         }
     }
 

@@ -200,6 +200,7 @@ impl Engine {
                 // SAFETY: the reference is a share.
                 unsafe { end_waiting(task.pointer(), Removal::Expired) };
             }
+            Due::Alarm(alarm) => alarm.ring(),
             Due::Look => self.look_around(),
             Due::Task(_) => {}
         }

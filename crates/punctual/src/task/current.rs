@@ -397,6 +397,13 @@ impl<'a> Here<'a> {
         }
     }
 
+    pub(crate) fn clock(&self) -> Option<&Clock> {
+        match self {
+            Here::Outside => None,
+            Here::Inside(frame) => Some(frame.clock),
+        }
+    }
+
     pub(crate) fn home(&self) -> Option<&HomeRef> {
         match self {
             Here::Inside(frame) if self.is_in_task() => Some(frame.home),

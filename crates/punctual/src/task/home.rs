@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code)]
 
+use super::alarm::Alarm;
 use super::block::{Entry, Header, Reference};
 use super::view::View;
 use super::{Class, Outcome, Priority, TaskInfo};
@@ -71,6 +72,10 @@ pub(crate) trait Home: Any + Send + Sync {
     fn woken(&self, entry: Entry);
     /// As [`Home::woken`], of the worker that has just polled it.
     fn still_woken(&self, entry: Entry);
+    /// A future sleeps: the alarm is to be rung at its time.
+    fn set_alarm(&self, alarm: &Arc<Alarm>);
+    /// It need not be rung any more.
+    fn clear_alarm(&self, alarm: &Arc<Alarm>);
     /// A future may rest from now on, and must be found. False: running tasks have been told to stop.
     fn list(&self, task: NonNull<Header>) -> bool;
     /// It is about to end.

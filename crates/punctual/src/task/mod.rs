@@ -29,6 +29,7 @@
 //! piece of memory, with a 16-byte record in the queue that points to it. Out: an end, told to the handle. A task
 //! knows no pool and no queue: it knows its `home`, which settles what it left behind.
 
+pub(crate) mod alarm;
 pub(crate) mod block;
 pub(crate) mod budget;
 mod current;

@@ -66,10 +66,10 @@ pub(crate) struct View {
     /// Tasks that began to run, and those among them whose body has ended.
     taken: AtomicU64,
     ended: AtomicU64,
-    /// Futures that were polled and are not being polled.
-    resting: AtomicU64,
     /// Where it stands in the crowd; under that lock.
     pub(super) place: AtomicU32,
+    /// Futures that were polled and are not being polled.
+    resting: AtomicU32,
     limit: u32,
     /// How many may wait; only lanes have one.
     cap: u32,
@@ -188,7 +188,7 @@ impl View {
             }),
             taken: AtomicU64::new(0),
             ended: AtomicU64::new(0),
-            resting: AtomicU64::new(0),
+            resting: AtomicU32::new(0),
             place: AtomicU32::new(0),
             limit: plan.limit,
             cap: plan.cap,
@@ -455,7 +455,7 @@ impl View {
         let taken = self.taken.load(Relaxed);
         Reading {
             queued,
-            active: taken.saturating_sub(ended + self.resting.load(Acquire)) as usize,
+            active: taken.saturating_sub(ended + u64::from(self.resting.load(Acquire))) as usize,
             taken,
             oldest: gate.line.front().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),

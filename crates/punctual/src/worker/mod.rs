@@ -69,6 +69,10 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         if let Some(granted) = engine.config.nice.and_then(sync::thread::set_nice) {
             engine.observed.nice.store(granted.into(), Relaxed);
         }
+        let mut guard = None;
+        if let Some(enter) = &engine.config.enter {
+            engine.hooks.call(|| guard = Some(enter()));
+        }
         if let Some(hook) = &engine.config.on_thread_start {
             engine.hooks.call(|| hook());
         }
@@ -110,6 +114,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(|| hook());
         }
+        engine.hooks.call(|| drop(guard));
         Some(departure)
     })
 }

@@ -6,6 +6,8 @@ mod ending;
 #[path = "../it/support.rs"]
 #[allow(dead_code)]
 mod support;
+/// Sleeping, giving up, coming back: on the clock of the pool.
+mod timed;
 /// Futures in lanes, limits and levels.
 mod viewed;
 /// Polls, wakes, and what is counted of them.

@@ -32,7 +32,7 @@ pub(super) struct Progress {
     /// Of the last one that was armed.
     pub(super) number: u64,
     /// A run that a closed pool did not take; dropped outside the lock.
-    pub(super) refused: Option<Box<dyn FnOnce() + Send>>,
+    pub(super) refused: Option<Box<dyn std::any::Any + Send>>,
     /// Of the runs in progress.
     pub(super) running: Vec<Token>,
     /// Of a run that has ended: if nobody kept it, it is the next one's.

@@ -1,6 +1,6 @@
 //! What lies in a timer store, in one word.
 //!
-//! In: a delayed task, the end of a task's patience, or a moment to look around. Out: the same, once, when it leaves the
+//! In: a delayed task, the end of a task's patience, an alarm, or a moment to look around. Out: the same, once, when it leaves the
 //! store. The word is an address: of a task's block, where its [`Delay`] lies behind the header, or of a box that begins
 //! with a [`Delay`]; which of them is in the lowest bits. A word in a store stands for the task's share of the block, or
 //! for the box, so what it leads to is there as long as it is in the store.
@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::sync::Arc;
+use crate::task::alarm::Alarm;
 use crate::task::block::{Delay, Entry, Header, Reference};
 use crate::time::{Seat, Tick, Timed};
 use std::ptr::NonNull;
@@ -23,6 +24,7 @@ unsafe impl Send for Timer {}
 pub(in crate::pool) enum Due {
     Task(Entry),
     Expiry(Arc<Reference>),
+    Alarm(Arc<Alarm>),
     Look,
 }
 
@@ -36,6 +38,7 @@ struct Expiring {
 const KIND: usize = 3;
 const EXPIRY: usize = 1;
 const LOOK: usize = 2;
+const ALARM: usize = 3;
 
 impl Timer {
     /// A delayed task: its share of the block.
@@ -61,6 +64,20 @@ impl Timer {
         Timer(pointer.cast().map_addr(|address| address | LOOK))
     }
 
+    /// Somebody's alarm: a share of it.
+    pub(in crate::pool) fn alarm(alarm: Arc<Alarm>) -> Self {
+        let timer = Timer::of_alarm(&alarm);
+        std::mem::forget(alarm);
+        timer
+    }
+
+    /// The alarm that the store knows by this.
+    pub(in crate::pool) fn of_alarm(alarm: &Arc<Alarm>) -> Self {
+        let pointer = Arc::as_ptr(alarm).cast_mut();
+        let pointer = NonNull::new(pointer).expect("an `Arc` leads somewhere");
+        Timer(pointer.cast().map_addr(|address| address | ALARM))
+    }
+
     fn kind(self) -> usize {
         self.0.addr().get() & KIND
     }
@@ -83,6 +100,10 @@ impl Timer {
                 // SAFETY: put into the store by `expiry`, and each value leaves the store once.
                 let expiring = unsafe { Box::from_raw(self.pointer().cast::<Expiring>()) };
                 Due::Expiry(expiring.task)
+            }
+            ALARM => {
+                // SAFETY: put into the store by `alarm`, which forgot a share, and each value leaves the store once.
+                Due::Alarm(unsafe { Arc::from_raw(self.pointer().cast::<Alarm>()) })
             }
             _ => {
                 // SAFETY: put into the store by `look`, and each value leaves the store once.

@@ -8,7 +8,6 @@
 #![allow(unsafe_code)]
 
 use super::{Block, Entry, Header, Options, Origin, Table, Timer, free};
-use crate::pool::fork;
 use crate::task::home::HomeRef;
 use crate::task::state::{End, Share};
 use crate::task::waking::{Gone, Waking};
@@ -217,12 +216,6 @@ impl Header {
     /// The block is a future's, and lives until this returns.
     pub(crate) unsafe fn wake(block: NonNull<Header>) {
         // SAFETY: the caller's promise.
-        let header = unsafe { block.as_ref() };
-        // A forked child has a copy of it, but nobody who would poll it.
-        if header.fork != fork::generation() {
-            return;
-        }
-        // SAFETY: the caller's promise.
         if unsafe { Header::waking(block) }.wake() {
             // SAFETY: it rested and is this thread's now.
             unsafe { Header::give_record(block) };
@@ -247,12 +240,8 @@ impl Header {
         // SAFETY: the caller was counted, so the block lives until this step.
         match unsafe { Header::waking(block) }.go() {
             Gone::OthersRemain => {}
-            // SAFETY: the step above was the winner's. A forked child lets it be.
-            Gone::Unwanted => unsafe {
-                if block.as_ref().fork == fork::generation() {
-                    Header::give_record(block);
-                }
-            },
+            // SAFETY: the step above was the winner's.
+            Gone::Unwanted => unsafe { Header::give_record(block) },
             Gone::Last => {
                 // SAFETY: rule 6: the share they held together was left to this one.
                 if let Share::Last(last) = unsafe { block.as_ref() }.state.drop_reference() {
