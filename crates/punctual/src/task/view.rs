@@ -63,13 +63,11 @@ pub(crate) struct View {
     pub(crate) parent: Option<Arc<View>>,
     /// Of those that are listed in the pool's statistics.
     pub(crate) shown: Option<Box<Shown>>,
-    /// Tasks that began to run, and those among them whose body has ended.
+    /// Tasks that began to run, and those among them whose body has ended, or is a future that is not being polled.
     taken: AtomicU64,
     ended: AtomicU64,
     /// Where it stands in the crowd; under that lock.
     pub(super) place: AtomicU32,
-    /// Futures that were polled and are not being polled.
-    resting: AtomicU32,
     limit: u32,
     /// How many may wait; only lanes have one.
     cap: u32,
@@ -188,7 +186,6 @@ impl View {
             }),
             taken: AtomicU64::new(0),
             ended: AtomicU64::new(0),
-            resting: AtomicU32::new(0),
             place: AtomicU32::new(0),
             limit: plan.limit,
             cap: plan.cap,
@@ -397,7 +394,7 @@ impl View {
 
     /// A poll of a future is over, and the future is not.
     pub(crate) fn suspend(&self) {
-        self.resting.fetch_add(1, Release);
+        self.ended.fetch_add(1, Release);
         if self.kind == Kind::Lane {
             self.gate.lock().mark = 0;
         }
@@ -405,7 +402,7 @@ impl View {
 
     /// It is polled again.
     pub(crate) fn resume(&self) {
-        self.resting.fetch_sub(1, Relaxed);
+        self.ended.fetch_sub(1, Relaxed);
     }
 
     /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
@@ -455,7 +452,7 @@ impl View {
         let taken = self.taken.load(Relaxed);
         Reading {
             queued,
-            active: taken.saturating_sub(ended + u64::from(self.resting.load(Acquire))) as usize,
+            active: taken.saturating_sub(ended) as usize,
             taken,
             oldest: gate.line.front().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
