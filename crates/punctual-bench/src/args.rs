@@ -285,7 +285,7 @@ mod tests {
             (
                 "--only Z",
                 "'Z'",
-                "A, A2, B, C, D, E, F, G, H, I, J, K, L, M, N1, N2, N4, N5",
+                "A, A2, B, C, D, E, F, G, H, I, J, K, L, M, N1, N2, N3, N4, N5",
             ),
             ("--only", "--only", "letter"),
             ("--peer go", "'go'", "rayon"),

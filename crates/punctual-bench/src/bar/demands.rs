@@ -201,6 +201,24 @@ pub(super) const BAR: &[Demand] = &[
         None,
     ),
     demand(Scenario::N2, "urgent_p99", Against::Best, Some(5.0), None),
+    demand(Scenario::N3, "spawn", Against::One(Peer::Tokio), Some(1.5), None),
+    demand(
+        Scenario::N3,
+        "spawn",
+        Against::One(Peer::AsyncExecutor),
+        Some(1.5),
+        None,
+    ),
+    // Not against futures, which polls again in place without a look at what waits.
+    demand(Scenario::N3, "yield", Against::One(Peer::Tokio), Some(1.0), None),
+    demand(
+        Scenario::N3,
+        "yield",
+        Against::One(Peer::AsyncExecutor),
+        Some(1.0),
+        None,
+    ),
+    demand(Scenario::N3Bytes, "suspended", Against::AtMost, Some(160.0), None),
     demand(
         Scenario::N4,
         "warm",

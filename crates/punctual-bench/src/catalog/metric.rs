@@ -87,6 +87,15 @@ const LEVELS: &[Metric] = &[
     metric("backlog_100k", "ns/task"),
 ];
 const URGENT: &[Metric] = &[metric("urgent_p50", "us"), metric("urgent_p99", "us")];
+const FUTURES: &[Metric] = &[
+    metric("spawn", "ns/future"),
+    metric("wake", "ns/wake"),
+    metric("yield", "ns/yield"),
+];
+const SUSPENDED: &[Metric] = &[
+    metric("suspended", "B/future"),
+    metric("suspended_heap", "B/future"),
+];
 const SHARES: &[Metric] = &[metric("share_error", "%")];
 
 impl Scenario {
@@ -109,6 +118,8 @@ impl Scenario {
             Scenario::M => PUSH_POP,
             Scenario::N1 => LEVELS,
             Scenario::N2 => URGENT,
+            Scenario::N3 => FUTURES,
+            Scenario::N3Bytes => SUSPENDED,
             Scenario::N5 => SHARES,
             Scenario::A
             | Scenario::A2

@@ -40,12 +40,14 @@ pub(crate) enum Scenario {
     M,
     N1,
     N2,
+    N3,
+    N3Bytes,
     N4,
     N5,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Scenario; 25] = [
+    pub(crate) const ALL: [Scenario; 27] = [
         Scenario::A,
         Scenario::A2,
         Scenario::B,
@@ -69,6 +71,8 @@ impl Scenario {
         Scenario::M,
         Scenario::N1,
         Scenario::N2,
+        Scenario::N3,
+        Scenario::N3Bytes,
         Scenario::N4,
         Scenario::N5,
     ];
@@ -104,6 +108,8 @@ impl Scenario {
             Scenario::M => "M",
             Scenario::N1 => "N1",
             Scenario::N2 => "N2",
+            Scenario::N3 => "N3",
+            Scenario::N3Bytes => "N3-bytes",
             Scenario::N4 => "N4",
             Scenario::N5 => "N5",
         }
@@ -134,6 +140,8 @@ impl Scenario {
             Scenario::M => "push and pop over 4 levels on one worker, beside 0, 1k, 100k that wait",
             Scenario::N1 => "4 levels, two workers: from outside, and beside 0, 1k, 100k that wait",
             Scenario::N2 => "wait of an URGENT task each 1 ms, behind 1000 LOW ones of ~20 us",
+            Scenario::N3 => "futures: spawned and joined, woken from outside, waking themselves",
+            Scenario::N3Bytes => "memory per suspended future whose handle is kept",
             Scenario::N4 => "submit and run over 10k keys, in order per key, at most 8192 in flight",
             Scenario::N5 => "shares 50/30/15/5, all levels full: largest error in any 1000 picks",
         }
@@ -205,10 +213,10 @@ impl Scenario {
 
     fn takes(self, peer: Peer) -> bool {
         use Peer::{
-            AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1, Crossbeam, HeapPool,
-            JFixedAbq, JFixedLbq, JStpe, JTpePbq, MapInFront, Ours, OursAgain, OursBounded, OursFifo,
-            OursKeyed, OursShares, OursStrict, OursUnordered, SchedTp, Tokio, TokioDelayQueue, TokioInterval,
-            TokioSleep, TokioSpawnSleep,
+            AsyncExecutor, AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1,
+            Crossbeam, Futures, HeapPool, JFixedAbq, JFixedLbq, JStpe, JTpePbq, MapInFront, Ours, OursAgain,
+            OursBounded, OursFifo, OursKeyed, OursShares, OursStrict, OursUnordered, SchedTp, Tokio,
+            TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
@@ -216,6 +224,7 @@ impl Scenario {
                 peer.is_levelled() || matches!(peer, OursAgain | HeapPool | JTpePbq)
             }
             Scenario::N2 => matches!(peer, OursStrict | OursAgain | OursFifo | Tokio),
+            Scenario::N3 | Scenario::N3Bytes => is_ours || matches!(peer, Tokio | AsyncExecutor | Futures),
             Scenario::N4 => matches!(peer, OursKeyed | OursAgain | MapInFront | OursUnordered),
             Scenario::N5 => peer == OursShares,
             _ if peer.is_levelled() => false,
@@ -279,6 +288,9 @@ impl Scenario {
                 Some("each task that runs submits the next, at another level: as many wait all the time")
             }
             Scenario::N2 => Some("ours-fifo: one pool of ours without levels, as tokio is one"),
+            Scenario::N3 => Some(
+                "1000 futures at a time where they are woken; futures has no handle, a channel stands for it",
+            ),
             Scenario::N4 => Some(
                 "map-in-front: a map of lines behind a lock before the same pool, which alone is ours-unordered",
             ),

@@ -36,6 +36,8 @@ impl Scenario {
             Scenario::KTimers => (Sizes::new(1_000, 1), Sizes::new(1_000, 1)),
             Scenario::KCalendar => (Sizes::new(100, 1), Sizes::new(100, 1)),
             Scenario::M | Scenario::N1 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
+            Scenario::N3 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
+            Scenario::N3Bytes => (Sizes::new(1_000_000, 1), Sizes::new(500_000, 1)),
             Scenario::N4 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
             // The 99th percentile needs the thousand.
             Scenario::N2 => (Sizes::new(3_000, 1), Sizes::new(1_000, 1)),

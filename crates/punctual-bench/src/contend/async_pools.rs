@@ -9,7 +9,7 @@ use futures_lite::future::{block_on, pending};
 use super::{Contender, Levels, Reply, WORKERS, replying, wait_for};
 
 /// `tokio::runtime::Runtime::spawn` on the multi-thread scheduler.
-pub(crate) struct Tokio(tokio::runtime::Runtime);
+pub(crate) struct Tokio(pub(super) tokio::runtime::Runtime);
 
 impl Tokio {
     pub(crate) fn open() -> Self {
@@ -72,7 +72,7 @@ impl Contender for TokioBlocking {
 }
 
 /// `async_executor::Executor` with two threads running it.
-pub(crate) struct AsyncExecutor(&'static async_executor::Executor<'static>);
+pub(crate) struct AsyncExecutor(pub(super) &'static async_executor::Executor<'static>);
 
 impl AsyncExecutor {
     pub(crate) fn open() -> Self {
@@ -101,7 +101,7 @@ impl Contender for AsyncExecutor {
 }
 
 /// `futures_executor::ThreadPool`.
-pub(crate) struct Futures(futures_executor::ThreadPool);
+pub(crate) struct Futures(pub(super) futures_executor::ThreadPool);
 
 impl Futures {
     pub(crate) fn open() -> Self {

@@ -5,6 +5,7 @@
 //! a counted clone per task, and shutting down is in no scenario.
 
 mod async_pools;
+mod futures;
 mod heap_pool;
 mod keyed;
 mod ours;
@@ -12,6 +13,7 @@ mod thread_pools;
 pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
+pub(crate) use futures::Spawns;
 pub(crate) use heap_pool::HeapPool;
 pub(crate) use keyed::{Keyed, MapInFront, OursKeyed};
 pub(crate) use ours::{Levelled, Ours};
@@ -61,6 +63,14 @@ fn replying<F: FnOnce() -> u64 + Send + 'static>(task: F) -> (impl FnOnce() + Se
     let (sender, receiver) = oneshot::channel();
     // A receiver that is gone wants no answer.
     (move || drop(sender.send(task())), receiver)
+}
+
+/// The same for a future.
+fn replying_future<F: Future<Output = u64> + Send + 'static>(
+    future: F,
+) -> (impl Future<Output = ()> + Send + 'static, Reply) {
+    let (sender, receiver) = oneshot::channel();
+    (async move { drop(sender.send(future.await)) }, receiver)
 }
 
 fn wait_for(reply: Reply) -> u64 {
