@@ -63,7 +63,8 @@ impl Executor {
 
     /// Drives a future on the calling thread, which sleeps while it is not ready; what sleeps inside of it goes by this
     /// executor's clock. On a worker a spare thread stands in meanwhile, as for a join. `Err`: the task that calls was asked to
-    /// stop ([`is_interrupted`](crate::JoinError::is_interrupted)), or this process is a fork of the pool's.
+    /// stop ([`is_interrupted`](crate::JoinError::is_interrupted)), its worker must not block
+    /// ([`is_blocking`](crate::JoinError::is_blocking)), or this process is a fork of the pool's.
     ///
     /// ```
     /// use punctual::{Pool, future};
@@ -86,7 +87,11 @@ impl Executor {
         let mut fut = pin!(fut);
         let token = here(|here| here.token());
         let poll = |context: &mut Context<'_>| budget::with_a_new_one(|| fut.as_mut().poll(context));
+        let mut may_block = None;
         let output = drive_with(poll, |word| {
+            if !*may_block.get_or_insert_with(|| here(spare::may_block)) {
+                return false;
+            }
             let wait = Wait {
                 word,
                 mask: WOKEN,
@@ -106,7 +111,10 @@ impl Executor {
                 clock.wait(&wait, here.place()) != Waked::Interrupted
             })
         });
-        output.ok_or_else(JoinError::interrupted)
+        output.ok_or_else(|| match may_block {
+            Some(false) => JoinError::blocking(),
+            _ => JoinError::interrupted(),
+        })
     }
 
     #[inline(never)]

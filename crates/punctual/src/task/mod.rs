@@ -34,6 +34,8 @@ pub(crate) mod block;
 pub(crate) mod budget;
 mod current;
 pub(crate) mod decorate;
+#[cfg(all(test, loom))]
+mod future_models;
 pub(crate) mod home;
 pub(crate) mod hooks;
 mod info;

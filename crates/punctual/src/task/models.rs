@@ -15,8 +15,10 @@ use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
 use crate::observe::counters::Counters;
 use crate::observe::{Explanation, Place};
+use crate::sync::Lock;
+use crate::task::alarm::Alarm;
 use crate::task::hooks::Hooks;
-use crate::task::record::Slot;
+use crate::task::record::{Slot, Woken};
 use crate::task::run::Runner;
 use crate::task::watch::Visible;
 use crate::task::{Frame, Host};
@@ -29,17 +31,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A home that only counts.
-struct Books {
+pub(super) struct Books {
     me: HomeRef,
     removed: AtomicUsize,
+    /// Futures that were woken.
+    woken: Lock<Vec<Entry>>,
 }
 
 impl Books {
-    fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new_cyclic(|me: &std::sync::Weak<Books>| Books {
             me: HomeRef::new(me.clone()),
             removed: AtomicUsize::new(0),
+            woken: Lock::new(Vec::new()),
         })
+    }
+
+    pub(super) fn home(&self) -> *const HomeRef {
+        &raw const self.me
+    }
+
+    /// Woken futures that wait for a worker.
+    pub(super) fn waiting(&self) -> usize {
+        self.woken.lock().len()
     }
 }
 
@@ -66,6 +80,19 @@ impl Home for Books {
         false
     }
     fn leave_view(&self, _: &Arc<View>, _: bool) {}
+    fn pause_in_view(&self, _: &Arc<View>) {}
+    fn woken(&self, entry: Entry) {
+        self.woken.lock().push(entry);
+    }
+    fn still_woken(&self, entry: Entry) {
+        self.woken.lock().push(entry);
+    }
+    fn set_alarm(&self, _: &Arc<Alarm>) {}
+    fn clear_alarm(&self, _: &Arc<Alarm>) {}
+    fn list(&self, _: NonNull<Header>) -> bool {
+        true
+    }
+    fn unlist(&self, _: NonNull<Header>) {}
 }
 
 fn entry<T: Send + 'static>(
@@ -87,8 +114,28 @@ fn entry<T: Send + 'static>(
     (entry, handle)
 }
 
+/// What a worker does with the futures that were woken, until there is none.
+pub(super) fn work_woken(home: &Books) {
+    loop {
+        let woken = home.woken.lock().pop();
+        let Some(entry) = woken else { return };
+        run(
+            home,
+            Slot::holding(entry.header().class, Woken(entry)),
+            Hooks::default(),
+        );
+    }
+}
+
 /// What a worker does with an entry it popped.
-fn work(home: &Books, entry: Entry, hooks: Hooks) {
+pub(super) fn work(home: &Books, entry: Entry, hooks: Hooks) {
+    match entry.header().state.claim() {
+        Claim::Lost => entry.let_go(),
+        Claim::Won => run(home, Slot::holding(Class::ROOT, entry), hooks),
+    }
+}
+
+fn run(home: &Books, mut slot: Slot, hooks: Hooks) {
     let clock = Clock::system();
     let visible = Visible::new();
     let counters = Counters::new();
@@ -103,19 +150,16 @@ fn work(home: &Books, entry: Entry, hooks: Hooks) {
     };
     let frame = Frame::of_worker(host, &clock);
     let hooks = Arc::new(hooks);
-    match entry.header().state.claim() {
-        Claim::Lost => entry.let_go(),
-        Claim::Won => frame.enter(|| {
-            let runner = Runner {
-                frame: &frame,
-                hooks: &hooks,
-                home,
-                counters: &counters,
-                watched: hooks.watch_tasks(),
-            };
-            runner.run(&mut Slot::holding(Class::ROOT, entry));
-        }),
-    }
+    frame.enter(|| {
+        let runner = Runner {
+            frame: &frame,
+            hooks: &hooks,
+            home,
+            counters: &counters,
+            watched: hooks.watch_tasks(),
+        };
+        runner.run(&mut slot);
+    });
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 /// How a future ends that does not get to its own end.
 mod ending;
+/// Fault 21.
+mod storms;
 /// What several modules need.
 #[path = "../it/support.rs"]
 #[allow(dead_code)]

@@ -182,7 +182,7 @@ pub(crate) fn env_number(name: &str) -> Option<u64> {
 pub(crate) fn assert_books_balance(stats: &Stats) {
     let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned;
     let ends = ends + stats.expired + stats.evicted;
-    let open = stats.queued as u64 + stats.active as u64;
+    let open = (stats.queued + stats.active + stats.suspended) as u64;
     assert_eq!(stats.submitted, ends + open, "{stats:?}");
     assert!(stats.active <= stats.threads, "{stats:?}");
 }
@@ -190,5 +190,9 @@ pub(crate) fn assert_books_balance(stats: &Stats) {
 /// As [`assert_books_balance`], of a pool with nothing left to do.
 pub(crate) fn assert_all_settled(stats: &Stats) {
     assert_books_balance(stats);
-    assert_eq!((stats.queued, stats.active), (0, 0), "{stats:?}");
+    assert_eq!(
+        (stats.queued, stats.active, stats.suspended),
+        (0, 0, 0),
+        "{stats:?}"
+    );
 }
