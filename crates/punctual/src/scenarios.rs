@@ -6,6 +6,8 @@
 
 /// Annexes that are made, crowded, given up and closed at once.
 mod apart;
+/// Futures that are woken, cancelled and dropped while their pool ends.
+mod awaited;
 /// Pools that grow, shrink, refuse, wait and stand in for each other.
 mod crowded;
 /// Tasks that are moved between levels, or thrown out for others.
