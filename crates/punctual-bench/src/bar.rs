@@ -57,8 +57,14 @@ impl Demand {
             .scenario
             .peers()
             .into_iter()
-            .filter(|peer| peer.kind() == Kind::Ours);
+            .filter(|peer| peer.kind() == Kind::Ours && self.concerns(*peer));
         ours.map(|ours| self.judge_config(samples, ours)).collect()
+    }
+
+    /// Forking is what stealing is for; everywhere else it is held against the plain queue alone.
+    fn concerns(self, ours: Peer) -> bool {
+        let is_about_stealing = self.scenario == Scenario::D || self.against == Against::One(Peer::Ours);
+        is_about_stealing == (ours == Peer::OursStealing)
     }
 
     fn judge_config(self, samples: &Samples, ours: Peer) -> Verdict {

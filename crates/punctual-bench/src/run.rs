@@ -47,13 +47,8 @@ pub(crate) fn all(options: &Options, spawner: &Spawner, seed: u64) -> Samples {
     samples
 }
 
-/// The bar needs all rounds; the others are there to be looked at.
+/// Where nothing is timed, a few are enough.
 pub(crate) fn rounds_of(scenario: Scenario, rounds: usize) -> usize {
-    let rounds = if scenario.is_gated() {
-        rounds
-    } else {
-        rounds.div_ceil(2)
-    };
     rounds.min(scenario.most_rounds())
 }
 
@@ -102,15 +97,17 @@ mod tests {
         };
         let spawner = Spawner::new(None);
         let peers = taking_part(Scenario::A, &options, &spawner);
-        assert_eq!(peers, [Peer::Ours, Peer::OursBounded, Peer::Rayon]);
+        assert_eq!(
+            peers,
+            [Peer::Ours, Peer::OursBounded, Peer::OursStealing, Peer::Rayon]
+        );
         assert_eq!(taking_part(Scenario::F, &options, &spawner), [Peer::Ours]);
     }
 
     #[test]
-    fn only_scenarios_with_a_bar_get_all_rounds() {
+    fn only_scenarios_that_are_timed_get_all_rounds() {
         assert_eq!(rounds_of(Scenario::A, 6), 6);
-        assert_eq!(rounds_of(Scenario::D, 7), 4);
-        assert_eq!(rounds_of(Scenario::D, 1), 1);
+        assert_eq!(rounds_of(Scenario::D, 7), 7);
         assert_eq!(rounds_of(Scenario::F, 7), 7);
         assert_eq!(rounds_of(Scenario::KCalendar, 7), 2);
         assert_eq!(rounds_of(Scenario::KCalendar, 1), 1);

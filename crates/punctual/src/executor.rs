@@ -72,11 +72,13 @@ impl Executor {
 
     /// A part of a pool, its own threads or an annex, that this owner keeps open.
     fn part(engine: Arc<Engine>, owner: Arc<Owner>) -> Self {
-        let class = if engine.room.is_levelled() {
-            Class::ROOT.levelled()
-        } else {
-            Class::ROOT
-        };
+        let mut class = Class::ROOT;
+        if engine.room.is_levelled() {
+            class = class.levelled();
+        }
+        if engine.room.locals().is_some() {
+            class = class.local();
+        }
         Executor {
             view: None,
             class,
@@ -355,6 +357,12 @@ impl Executor {
         self.class
     }
 
+    /// As [`Executor::class_of`], of a task with options.
+    fn class_with(&self, options: &Options) -> Class {
+        let class = self.class_of(options.priority);
+        if options.is_shared { class.shared() } else { class }
+    }
+
     /// A task with options: a name, a token.
     pub fn task<F>(&self, f: F) -> TaskBuilder<'_, F> {
         TaskBuilder::new(self, f)
@@ -386,7 +394,7 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        let class = self.class_of(options.priority);
+        let class = self.class_with(&options);
         let entry = self.entry(class, true, Some(options), f);
         let handle = self.submit_entry(class, entry, patience, Engine::admit_any)?;
         if let Some(limit) = patience_in_queue {
@@ -445,7 +453,7 @@ impl Executor {
             Ok(options) => options,
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
-        self.execute_block(self.class_of(options.priority), Some(options), f)
+        self.execute_block(self.class_with(&options), Some(options), f)
     }
 
     /// As [`Executor::execute_with`] for a view, without options.

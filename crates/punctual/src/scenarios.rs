@@ -12,6 +12,8 @@ mod awaited;
 mod crowded;
 /// Tasks that are moved between levels, or thrown out for others.
 mod levelled;
+/// Deques: thieves, cancels, pauses, resizes, ends.
+mod stealing;
 /// Times that come while somebody cancels, pauses, closes or stops.
 mod timed;
 mod viewed;
@@ -56,7 +58,7 @@ impl Marks {
         self.0.1.load(SeqCst)
     }
     /// A closure that counts its run, and whose drop is counted, run or not.
-    fn closure(&self) -> impl FnOnce() -> usize + Send + 'static {
+    fn closure(&self) -> impl FnOnce() -> usize + Send + 'static + use<> {
         struct OnDrop(Marks);
         impl Drop for OnDrop {
             fn drop(&mut self) {

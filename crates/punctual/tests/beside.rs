@@ -1,5 +1,8 @@
 //! Futures beside other runtimes: their input and output inside of futures on a pool of ours, and our handles awaited there.
 
+// The models have no sockets.
+#![cfg(not(any(loom, shuttle)))]
+
 use punctual::{Pool, Priority, Queue, future};
 use std::error::Error;
 use std::io::{Read, Write};

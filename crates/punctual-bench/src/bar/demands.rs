@@ -72,6 +72,9 @@ const KEEPS_UP: f64 = 20.0;
 
 const FJP: Against = Against::One(Peer::JFjp);
 
+/// Of the queue with deques: at most 1.25 times what the plain one takes.
+const PLAIN: Against = Against::One(Peer::Ours);
+
 /// "Must" closes the work on a scenario, "goal" is what it is for.
 pub(super) const BAR: &[Demand] = &[
     demand(Scenario::A, "warm", Against::BestRust, Some(4.0), Some(9.0)),
@@ -82,6 +85,12 @@ pub(super) const BAR: &[Demand] = &[
     demand(Scenario::B, "warm", FJP, Some(1.2), Some(2.5)),
     demand(Scenario::C, "warm", Against::BestRust, Some(4.0), Some(8.0)),
     demand(Scenario::C, "warm", FJP, None, Some(1.5)),
+    demand(Scenario::A, "warm", PLAIN, Some(0.8), Some(1.0)),
+    demand(Scenario::A2, "warm", PLAIN, Some(0.8), Some(1.0)),
+    demand(Scenario::B, "warm", PLAIN, Some(0.8), Some(1.0)),
+    demand(Scenario::C, "warm", PLAIN, Some(0.8), Some(1.0)),
+    demand(Scenario::D, "warm", Against::One(Peer::Rayon), Some(4.0), None),
+    demand(Scenario::D, "warm", FJP, None, Some(1.2)),
     demand(Scenario::E, "busy_p50", Against::Best, Some(5.0), Some(15.0)),
     demand(Scenario::E, "busy_p99", Against::Below, Some(5.0), Some(1.0)),
     demand(Scenario::E, "parked_p50", Against::Best, Some(0.9), Some(1.1)),

@@ -21,9 +21,16 @@ fn ours_and(ours: f64, rust: f64, jvm: f64) -> impl Fn(Peer) -> f64 {
 #[test]
 fn ratios_are_judged_for_each_configuration() {
     use Standing::{Goal, Met, Missed};
-    assert_eq!(standings(Scenario::A, ours_and(10.0, 90.0, 25.0)), [Goal; 4]);
-    assert_eq!(standings(Scenario::A, ours_and(10.0, 40.0, 13.0)), [Met; 4]);
-    assert_eq!(standings(Scenario::A, ours_and(10.0, 39.9, 12.9)), [Missed; 4]);
+    // The last is that of the queue with deques, against the plain one.
+    assert_eq!(standings(Scenario::A, ours_and(10.0, 90.0, 25.0)), [Goal; 5]);
+    assert_eq!(
+        standings(Scenario::A, ours_and(10.0, 40.0, 13.0)),
+        [Met, Met, Met, Met, Goal]
+    );
+    assert_eq!(
+        standings(Scenario::A, ours_and(10.0, 39.9, 12.9)),
+        [Missed, Missed, Missed, Missed, Goal]
+    );
     let bounded_is_slow = |peer| {
         if peer == Peer::OursBounded {
             20.0
@@ -33,8 +40,25 @@ fn ratios_are_judged_for_each_configuration() {
     };
     assert_eq!(
         standings(Scenario::A2, bounded_is_slow),
-        [Met, Missed, Goal, Missed]
+        [Met, Missed, Goal, Missed, Goal]
     );
+}
+
+#[test]
+fn forking_is_judged_for_the_queue_that_is_made_for_it() {
+    let stealing = |ours, plain| {
+        move |peer| match peer {
+            Peer::OursStealing => ours,
+            Peer::Ours => plain,
+            other => ours_and(10.0, 40.0, 13.0)(other),
+        }
+    };
+    let d = |ours| standings(Scenario::D, stealing(ours, 100.0));
+    assert_eq!(d(10.0), [Standing::Met, Standing::Goal]);
+    assert_eq!(d(10.9), [Standing::Missed, Standing::NotYet]);
+    let b = |ours| standings(Scenario::B, stealing(ours, 10.0)).pop();
+    assert_eq!(b(12.5), Some(Standing::Met));
+    assert_eq!(b(12.6), Some(Standing::Missed));
 }
 
 #[test]
@@ -45,7 +69,7 @@ fn the_best_rust_peer_counts_and_the_jvm_is_no_rust_peer() {
     };
     assert_eq!(
         standings(Scenario::B, one_is_fast),
-        [Standing::Missed, Standing::Missed]
+        [Standing::Missed, Standing::Missed, Standing::Goal]
     );
     let verdict = &judge(&filled(Scenario::B, one_is_fast), &[Scenario::B])[0];
     assert!(
@@ -96,7 +120,7 @@ fn what_was_not_measured_is_said_and_not_asked_for_is_silent() {
             .collect::<Vec<_>>(),
         [Standing::NotMeasured]
     );
-    assert_eq!(judge(&nothing, &[Scenario::D]), []);
+    assert_eq!(judge(&nothing, &[]), []);
 }
 
 fn standing_of(scenario: Scenario, what: &str, must: &str, value: impl Fn(Peer) -> f64) -> Option<Standing> {

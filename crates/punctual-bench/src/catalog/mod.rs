@@ -147,11 +147,6 @@ impl Scenario {
         }
     }
 
-    /// Whether the bar judges it; these always get the full number of rounds.
-    pub(crate) fn is_gated(self) -> bool {
-        self != Scenario::D
-    }
-
     /// Nothing is timed in these: counting to 1 takes no rounds against noise, and each would take half a minute.
     pub(crate) fn most_rounds(self) -> usize {
         if self == Scenario::KCalendar {
@@ -215,8 +210,8 @@ impl Scenario {
         use Peer::{
             AsyncExecutor, AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1,
             Crossbeam, Futures, HeapPool, JFixedAbq, JFixedLbq, JStpe, JTpePbq, MapInFront, Ours, OursAgain,
-            OursBounded, OursFifo, OursKeyed, OursShares, OursStrict, OursUnordered, SchedTp, Tokio,
-            TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
+            OursBounded, OursFifo, OursKeyed, OursShares, OursStealing, OursStrict, OursUnordered, SchedTp,
+            Tokio, TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
@@ -258,7 +253,8 @@ impl Scenario {
             Scenario::J => is_ours || matches!(peer, SchedTp | TokioInterval | AsyncIo | JStpe),
             Scenario::KCalendar => is_ours,
             Scenario::A | Scenario::A2 => peer.is_pool(),
-            _ => peer.is_pool() && peer != OursBounded,
+            Scenario::B | Scenario::C | Scenario::D => peer.is_pool() && peer != OursBounded,
+            _ => peer.is_pool() && !matches!(peer, OursBounded | OursStealing),
         }
     }
 
@@ -266,7 +262,7 @@ impl Scenario {
     pub(crate) fn note(self) -> Option<&'static str> {
         match self {
             Scenario::D => {
-                Some("ours is the plain queue here: no work stealing yet, so the bar does not judge it")
+                Some("the bar judges the queue that is made for this; the plain queue is there to compare")
             }
             Scenario::GInsert => Some(
                 "sched-tp only marks what is cancelled, so its cancels have no ratio; tokio-sleep, tokio-delayqueue \

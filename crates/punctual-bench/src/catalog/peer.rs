@@ -10,6 +10,8 @@ use super::Scenario;
 pub(crate) enum Peer {
     Ours,
     OursBounded,
+    /// Ours with a deque for each worker.
+    OursStealing,
     /// Ours with four levels, each rule; its tasks go to the levels in turn.
     OursStrict,
     OursAging,
@@ -66,9 +68,10 @@ pub(crate) enum Kind {
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 34] = [
+    pub(crate) const ALL: [Peer; 35] = [
         Peer::Ours,
         Peer::OursBounded,
+        Peer::OursStealing,
         Peer::OursStrict,
         Peer::OursAging,
         Peer::OursShares,
@@ -107,6 +110,7 @@ impl Peer {
         match self {
             Peer::Ours => "ours",
             Peer::OursBounded => "ours-bounded",
+            Peer::OursStealing => "ours-stealing",
             Peer::OursStrict => "ours-strict",
             Peer::OursAging => "ours-aging",
             Peer::OursShares => "ours-shares",
@@ -144,7 +148,7 @@ impl Peer {
 
     pub(crate) fn kind(self) -> Kind {
         match self {
-            Peer::Ours | Peer::OursBounded => Kind::Ours,
+            Peer::Ours | Peer::OursBounded | Peer::OursStealing => Kind::Ours,
             Peer::OursStrict | Peer::OursAging | Peer::OursShares | Peer::OursKeyed => Kind::Ours,
             Peer::OursAgain => Kind::Control,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe | Peer::JTpePbq => Kind::Jvm,
@@ -159,7 +163,7 @@ impl Peer {
     /// A pool of threads or tasks, for the scenarios without time and without levels.
     pub(crate) fn is_pool(self) -> bool {
         match self {
-            Peer::Ours | Peer::OursBounded | Peer::OursAgain => true,
+            Peer::Ours | Peer::OursBounded | Peer::OursStealing | Peer::OursAgain => true,
             Peer::OursStrict | Peer::OursAging | Peer::OursShares => true,
             Peer::Rayon | Peer::Tokio | Peer::TokioBlocking | Peer::AsyncExecutor | Peer::Futures => true,
             Peer::Threadpool | Peer::RustyPool | Peer::Crossbeam => true,
@@ -205,11 +209,12 @@ impl Peer {
     pub(crate) fn config(self, scenario: Scenario) -> &'static str {
         match (self, scenario) {
             (Peer::OursBounded, _) => "bounded with room",
+            (Peer::OursStealing, _) => "stealing",
             (Peer::OursStrict, _) => "4 levels, strict",
             (Peer::OursAging, _) => "4 levels, aging",
             (Peer::OursKeyed, _) => "keyed",
             (Peer::OursShares, _) => "4 levels, shares",
-            // Until there is a queue for forking, the row must not pass for one.
+            // Beside the queue that is made for forking, the row must not pass for one.
             (_, Scenario::D) => "plain queue",
             (_, Scenario::F) => "bounded(1024)",
             _ => "unbounded",

@@ -73,6 +73,7 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     Ok(match peer {
         Peer::Ours | Peer::OursAgain => with(Ours::open(Queue::unbounded()), scenario, sizes),
         Peer::OursBounded => with(Ours::open(Queue::bounded(ROOM)), scenario, sizes),
+        Peer::OursStealing => with(Ours::open(Queue::stealing(Capacity::Unbounded)), scenario, sizes),
         Peer::OursStrict => with(Levelled::open(strict()), scenario, sizes),
         Peer::OursAging => with(Levelled::open(aging()), scenario, sizes),
         Peer::OursShares => with(Levelled::open(shares()), scenario, sizes),

@@ -100,6 +100,31 @@ impl<'a, F> TaskBuilder<'a, F> {
     }
 }
 
+impl<F> TaskBuilder<'_, F> {
+    /// Submitted from inside a task to its own pool, it goes to the shared queue and not to the deque of the worker: it is
+    /// taken after what came there before it. Only where the pool's queue is [`Queue::stealing`](crate::Queue::stealing) does
+    /// that make a difference.
+    ///
+    /// ```
+    /// use punctual::{Capacity, Pool, Queue, task};
+    /// let pool = Pool::builder("p").core_threads(1).queue(Queue::stealing(Capacity::Unbounded)).build()?;
+    /// let (sender, order) = std::sync::mpsc::channel();
+    /// pool.execute(move || {
+    ///     let pool = task::current_executor().unwrap();
+    ///     for name in ["first", "second"] {
+    ///         let sender = sender.clone();
+    ///         pool.task(move || sender.send(name)).shared().execute().unwrap();
+    ///     }
+    /// })?;
+    /// assert_eq!(order.iter().collect::<Vec<_>>(), ["first", "second"]);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn shared(mut self) -> Self {
+        self.options.is_shared = true;
+        self
+    }
+}
+
 impl<F, T> TaskBuilder<'_, F>
 where
     F: FnOnce() -> T + Send + 'static,

@@ -3,9 +3,10 @@
 //! In: a block that was accepted. Out: [`TaskHandle`] (join, await, cancel, drop), [`TaskRef`] (all but the value),
 //! [`Unrun`] (a task that `stop` or `drain` took out). [`cancel`](mod@cancel) is the one way to cancel, whoever asks; [`wait`] the
 //! one way to wait. Many at once: [`Group`] (in the order in which they end), [`many`] (all, any), [`Scope`] (closures
-//! that borrow).
+//! that borrow), [`fork`] (two closures).
 
 mod cancel;
+mod fork;
 mod group;
 mod many;
 mod scope;

@@ -378,7 +378,7 @@ impl<'scope> Scope<'scope, '_> {
 }
 
 /// Ends the process rather than a wait that borrows depend on.
-struct AbortOnUnwind;
+pub(super) struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {

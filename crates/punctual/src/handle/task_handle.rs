@@ -68,7 +68,7 @@ impl<T> TaskHandle<T> {
         }
     }
 
-    fn pointer(&self) -> NonNull<Header> {
+    pub(super) fn pointer(&self) -> NonNull<Header> {
         // SAFETY: a header is aligned, so its address without the tag is not zero.
         let address = |address: std::num::NonZero<usize>| unsafe {
             std::num::NonZero::new_unchecked(address.get() & !WOKE)

@@ -18,7 +18,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 /// As long as a worker searches: two sides that both spin meet in a few hundred nanoseconds.
-const SPIN: Duration = Duration::from_micros(20);
+pub(super) const SPIN: Duration = Duration::from_micros(20);
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,33 @@ pub(super) fn wait_uninterrupted(block: &Header) {
         deadline: None,
     };
     here(|here| block.clock().wait(&wait, here.place()));
+}
+
+/// As [`wait_uninterrupted`]; on a worker a spare stands in meanwhile.
+pub(super) fn wait_with_a_spare(block: &Header, here: Here<'_>) {
+    let (word, resolved) = block.state.wait_word();
+    if block.state.mark_waiting().is_resolved() {
+        return;
+    }
+    let wait = Wait {
+        word,
+        mask: resolved,
+        expected: 0,
+        interrupt: None,
+        deadline: None,
+    };
+    // Where nobody could end the wait it must be waited all the same, and somebody else is told.
+    let _lent = spare::lend(
+        here,
+        Sleep {
+            part: spare::part_of(here, block),
+            awaits: Awaits::OneOf(vec![Awaited::task(block)]),
+            wait: &wait,
+            over: State::OVER,
+            alarm: None,
+        },
+    );
+    block.clock().wait(&wait, here.place());
 }
 
 fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {

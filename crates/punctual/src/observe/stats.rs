@@ -47,7 +47,8 @@ pub struct Stats {
     pub queued: usize,
     /// How many may wait.
     pub capacity: Capacity,
-    /// How long the oldest waiting task has waited, at most: arrivals are noted by samples.
+    /// How long the oldest waiting task has waited, at most: arrivals are noted by samples. What lies in workers' deques
+    /// does not count here.
     pub oldest_wait: Option<Duration>,
     /// Tasks accepted.
     pub submitted: u64,
@@ -83,6 +84,13 @@ pub struct Stats {
     pub wakes: u64,
     /// From there to its poll, sampled.
     pub wake: Histogram,
+    /// Of the waiting tasks those that lie in workers' deques; the others lie in the shared queue. Only
+    /// [`Queue::stealing`](crate::Queue::stealing) has deques.
+    pub queued_local: usize,
+    /// Tasks that a worker took from another's deque.
+    pub steals: u64,
+    /// Looks at all other deques that found nothing.
+    pub failed_steals: u64,
     /// Delayed tasks whose time has not come.
     pub pending_timers: usize,
     /// Schedules that have not ended.
@@ -149,6 +157,9 @@ impl Stats {
             polls: 0,
             wakes: 0,
             wake: none.clone(),
+            queued_local: 0,
+            steals: 0,
+            failed_steals: 0,
             pending_timers: 0,
             schedules: 0,
             missed: 0,

@@ -54,18 +54,24 @@ impl Engine {
 
     /// Lets a task in that waits for no time and is no view's. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
-    pub(crate) fn admit<P: Payload>(
-        self: &Arc<Self>,
-        class: Class,
-        mut payload: P,
-    ) -> Result<bool, Refused<P>> {
+    pub(crate) fn admit<P: Payload>(self: &Arc<Self>, class: Class, payload: P) -> Result<bool, Refused<P>> {
         debug_assert!(
             !class.is_apart(),
             "what does not go straight to the queue goes by `admit_any`"
         );
-        if class.is_levelled() {
-            return self.admit_to_level(class, payload);
+        if class.is_unusual() {
+            return self.admit_unusually(class, payload);
         }
+        self.admit_to_log(class, payload)
+    }
+
+    /// As [`Engine::admit`], where there are no levels, and to the shared queue.
+    #[inline(always)]
+    pub(super) fn admit_to_log<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut payload: P,
+    ) -> Result<bool, Refused<P>> {
         // A searcher takes the task before its arrival could interest anybody.
         let stamp = self.idle.read().searchers() == 0;
         let mut producers = self.room.producers();
@@ -83,7 +89,7 @@ impl Engine {
 
     /// As [`Engine::admit`], where there are levels.
     #[inline]
-    fn admit_to_level<P: Payload>(
+    pub(super) fn admit_to_level<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         mut payload: P,
@@ -160,6 +166,9 @@ impl Engine {
         while let Some(first) = payloads.next() {
             // The first goes the usual way: it finds out whether a worker must be started, and wakes one.
             self.admit(class, first)?;
+            if class.is_local() && self.is_local_here() {
+                continue;
+            }
             let mut producers = self.room.producers();
             // What needs a look goes the usual way, in the next round.
             while !payloads.as_slice().is_empty() && producers.is_open_anyhow() {

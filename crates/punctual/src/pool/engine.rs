@@ -19,6 +19,7 @@ use super::state::{RunState, State};
 use super::timers::Timers;
 use crate::observe::split::Split;
 use crate::observe::{Explanation, LevelStats, Recorder, Stats};
+use crate::queue::locals::Locals;
 use crate::queue::{Discipline, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relaxed};
@@ -206,6 +207,7 @@ impl Engine {
                 room: Room::with(
                     config.queue.capacity(),
                     config.discipline.as_ref(),
+                    config.queue.steals(),
                     &clock,
                     Crew::new(
                         config.size,
@@ -298,9 +300,17 @@ impl Engine {
         if is_aside {
             self.room.remove_aside(how, level);
         } else if self.room.remove(how, level) {
-            self.room.sweep();
+            self.sweep();
         }
         self.permit_came_back();
+    }
+
+    /// Sweeps the dead entries out of the queue; what lies in deques goes to the shared one.
+    fn sweep(&self) {
+        if self.room.sweep_deques(&self.clock) {
+            self.idle.notify();
+        }
+        self.room.sweep();
     }
 
     pub(super) fn next_schedule(&self) -> u64 {
@@ -344,6 +354,7 @@ impl Engine {
         let queued = tally.waiting() as usize;
         let oldest_wait = self.room.oldest().filter(|_| queued > 0);
         let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
+        let thefts = self.room.locals().map(Locals::counts).unwrap_or_default();
         Stats {
             state: self.state(),
             size: crew.size,
@@ -375,6 +386,9 @@ impl Engine {
             polls: totals.polls,
             wakes: tally.woken,
             wake: self.observed.wake.snapshot(),
+            queued_local: queued.min(self.room.depth_of_deques() as usize),
+            steals: thefts.stolen,
+            failed_steals: thefts.in_vain,
             pending_timers: timed.pending,
             schedules: self.schedules.lock().len(),
             missed: self.observed.missed.load(Relaxed),
@@ -460,9 +474,9 @@ impl Home for Engine {
             due.relocate(task, to, &self.clock)
                 .map(|sweep| sweep.then(|| due.sweep()))
         } else {
-            let room = &self.room;
-            room.relocate(task, to, &self.clock)
-                .map(|sweep| sweep.then(|| room.sweep()))
+            self.room
+                .relocate(task, to, &self.clock)
+                .map(|sweep| sweep.then(|| self.sweep()))
         };
         room_swept.is_some()
     }
@@ -533,7 +547,8 @@ impl Attached for Engine {
         let sleepers = self.idle.read().sleepers();
         let reading = self.run_state.read();
         // A task lies there, and whoever brought it is about to wake somebody.
-        let has_work = !self.room.looks_empty() || !self.timers.due.looks_empty();
+        let has_local = !self.room.is_paused() && !self.room.are_deques_empty();
+        let has_work = !self.room.looks_empty() || has_local || !self.timers.due.looks_empty();
         let stirring = usize::from(sleepers > 0 && has_work);
         // The last worker of a closed pool has left, and ends the pool after that.
         let is_ending =

@@ -200,6 +200,8 @@ impl Engine {
                 (Some(waiter), _) => {
                     // A cancel that raised its count after the look above finds the line; one before it is seen now.
                     atomic::fence(SeqCst);
+                    // So it is with a task that is taken from a deque.
+                    self.room.settle_deques();
                     self.offer_room();
                     return Line::Waiting(waiter);
                 }

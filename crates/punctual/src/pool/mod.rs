@@ -23,6 +23,7 @@ mod lent;
 mod life;
 pub(crate) mod line;
 mod lints;
+mod local;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod owner;

@@ -100,7 +100,7 @@ impl Timers {
                 leader: None,
                 watch: Watch::default(),
             }),
-            due: Room::with(Capacity::Unbounded, config.discipline.as_ref(), clock, ()),
+            due: Room::with(Capacity::Unbounded, config.discipline.as_ref(), false, clock, ()),
             pending: AtomicUsize::new(0),
             next: AtomicU64::new(Tick::MAX),
             look: AtomicU64::new(Tick::MAX),

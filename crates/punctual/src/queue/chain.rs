@@ -135,6 +135,31 @@ impl Tail {
         Ok(())
     }
 
+    /// As [`Tail::push_after`], of a record that lay elsewhere; its arrival is not noted.
+    pub(super) fn push_slot<const BEFORE: usize>(
+        &mut self,
+        before: [u64; BEFORE],
+        slot: Slot,
+    ) -> Result<(), Slot> {
+        let needed = BEFORE + slot.words();
+        if WORDS - self.offset < needed && !self.turn_over() {
+            return Err(slot);
+        }
+        // SAFETY: as in `push_after`.
+        unsafe {
+            let segment = self.current.as_mut();
+            segment.witness.touch();
+            let place = segment.words.as_mut_ptr().add(self.offset).cast::<u64>();
+            for (index, word) in before.into_iter().enumerate() {
+                place.add(index).write(word);
+            }
+            slot.spill(place.add(BEFORE));
+        }
+        self.offset += needed;
+        self.count += 1;
+        Ok(())
+    }
+
     #[cold]
     fn turn_over(&mut self) -> bool {
         let Some(next) = self.ready.take() else {

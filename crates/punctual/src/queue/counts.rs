@@ -10,6 +10,9 @@
 //! permit along, the old one's comes back.) The producers look at these only when the records they may write without a
 //! look are used up (`open_until`): in the common case they read nothing that consumers write.
 //!
+//! A room with deques counts what was accepted there and taken from there by itself, in each deque; both are part of all
+//! sums here. A record that goes from a deque to the log is a moved one.
+//!
 //! A room with levels counts everything once more for each level. A reading of such a room is made of those, so that
 //! the levels and their sum never contradict each other.
 
@@ -54,6 +57,9 @@ pub(super) struct Removed {
     levels: Box<[Leavers]>,
     /// Those among all that had no record.
     pub(super) from_aside: AtomicU64,
+    /// Records that left a deque, and were not taken: dead ones, those that were drained, and those that got another
+    /// record in the log.
+    pub(super) from_deques: AtomicU64,
 }
 
 /// Each count only grows, once per task.
@@ -117,6 +123,7 @@ impl Removed {
             all: Leavers::new(),
             levels: (0..levels).map(|_| Leavers::new()).collect(),
             from_aside: AtomicU64::new(0),
+            from_deques: AtomicU64::new(0),
         }
     }
 
@@ -224,6 +231,16 @@ impl std::ops::Deref for Tally {
 }
 
 impl Tally {
+    /// Tasks of deques, all of one level: so many accepted, taken, and run in place.
+    pub(super) fn add_local(&mut self, level: usize, pushed: u64, (taken, joined): (u64, u64)) {
+        let of_level = self.levels[..self.depth].get_mut(level);
+        for tally in of_level.into_iter().chain([&mut self.all]) {
+            tally.pushed += pushed;
+            tally.taken += taken;
+            tally.joined += joined;
+        }
+    }
+
     /// What was pushed or put aside: of the room, and of each level if there are any.
     pub(super) fn set_pushed(&mut self, pushed: u64, of_levels: Option<PerLevel>) {
         self.all.pushed = pushed;

@@ -42,6 +42,7 @@ const DEFAULT_STEP: Duration = Duration::from_secs(1);
 pub struct PriorityQueue {
     capacity: Capacity,
     settings: Settings,
+    steals: bool,
 }
 
 /// What was asked for, unchecked.
@@ -109,6 +110,7 @@ impl PriorityQueue {
                 aging: None,
                 shares: None,
             },
+            steals: false,
         }
     }
 
@@ -136,6 +138,22 @@ impl PriorityQueue {
     /// served when no other holds a task.
     pub fn shares(mut self, weights: impl Into<Vec<u32>>) -> Self {
         self.settings.shares = Some(weights.into());
+        self
+    }
+
+    /// What a task of [`Priority::NORMAL`] submits to its own pool at that priority goes to a deque of its worker, as in
+    /// [`Queue::stealing`]. All other tasks wait in their levels. A worker looks at the more urgent levels before each task
+    /// that it takes from its deque, so such a task waits for those that run already and for no other; less urgent ones wait
+    /// for their level's turn, which comes when the deque is empty, and at every 64th turn.
+    ///
+    /// ```
+    /// use punctual::{Capacity, Pool, Queue};
+    /// let queue = Queue::priority(Capacity::Unbounded).strict().stealing();
+    /// let pool = Pool::builder("orders").core_threads(2).queue(queue).build()?;
+    /// # Ok::<(), punctual::ConfigError>(())
+    /// ```
+    pub fn stealing(mut self) -> Self {
+        self.steals = true;
         self
     }
 
@@ -181,6 +199,7 @@ impl From<PriorityQueue> for Queue {
         Queue {
             capacity: queue.capacity,
             levels: Some(queue.settings),
+            steals: queue.steals,
         }
     }
 }

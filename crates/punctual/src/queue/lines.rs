@@ -187,6 +187,32 @@ impl Tails {
         Ok(())
     }
 
+    /// As [`Tails::push`], of a record that lay elsewhere.
+    pub(super) fn push_slot(
+        &mut self,
+        fresh: &Fresh,
+        order: u64,
+        slot: Slot,
+        clock: &Clock,
+    ) -> Result<(), Slot> {
+        let level = self.level_of(slot.class());
+        let line = &mut self.tails[level];
+        let pushed = if self.ages {
+            self.latest = self.latest.max(clock.tick());
+            line.end.push_slot([order + 1, self.latest], slot)
+        } else {
+            line.end.push_slot([], slot)
+        };
+        if let Err(slot) = pushed {
+            self.wanting = level;
+            return Err(slot);
+        }
+        line.number += 1;
+        self.fresh |= 1 << level;
+        fresh.tails.store(self.fresh, Release);
+        Ok(())
+    }
+
     /// A task of this level got a record at the front.
     pub(super) fn count_front(&mut self, level: usize) {
         self.front.0[level] += 1;

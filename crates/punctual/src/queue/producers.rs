@@ -6,12 +6,14 @@
 use super::Capacity;
 use super::chain::Tail;
 use super::lines::Tails;
+use super::locals::WayIn;
 use super::room::Room;
 use super::segment::Owned;
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::task::Class;
 use crate::task::block::Entry;
-use crate::task::record::Payload;
+use crate::task::record::{Payload, Slot};
 use crate::time::Clock;
 
 /// What a room asks of what the pool keeps under the producers' lock.
@@ -50,6 +52,8 @@ pub(crate) struct Producers<G> {
     covered: u64,
     pub(super) closed: bool,
     pub(super) paused: bool,
+    /// Of the deques, where the room has some: open while any number of records may be written without a look.
+    way_in: Option<Arc<WayIn>>,
     pub(crate) gate: G,
 }
 
@@ -61,7 +65,12 @@ pub(crate) enum Refusal {
 }
 
 impl<G: Gate> Producers<G> {
-    pub(super) fn new(capacity: Capacity, levels: Option<Tails>, gate: G) -> Self {
+    pub(super) fn new(
+        capacity: Capacity,
+        levels: Option<Tails>,
+        way_in: Option<Arc<WayIn>>,
+        gate: G,
+    ) -> Self {
         Producers {
             tail: Tail::new(Owned::new()),
             levels: levels.map(Box::new),
@@ -76,6 +85,7 @@ impl<G: Gate> Producers<G> {
             covered: 0,
             closed: false,
             paused: false,
+            way_in,
             gate,
         }
     }
@@ -121,6 +131,9 @@ impl<G: Gate> Producers<G> {
     pub(crate) fn shut(&mut self) {
         self.open_until = 0;
         self.levels_open_until = 0;
+        if let Some(way_in) = &self.way_in {
+            way_in.set(false);
+        }
     }
 
     /// After a look that let one in: as many need not look.
@@ -129,6 +142,18 @@ impl<G: Gate> Producers<G> {
         match self.levels {
             None => self.open_until = until,
             Some(_) => self.levels_open_until = until,
+        }
+        if let Some(way_in) = &self.way_in {
+            way_in.set(until == u64::MAX);
+        }
+    }
+
+    /// A record is put into a deque, in this section: it takes a place that the next ones counted on.
+    pub(crate) fn take_place(&mut self) {
+        for until in [&mut self.open_until, &mut self.levels_open_until] {
+            if *until != u64::MAX {
+                *until = until.saturating_sub(1);
+            }
         }
     }
 
@@ -148,13 +173,16 @@ impl<G: Gate> Producers<G> {
 
     /// Tasks that wait here, or are about to.
     pub(crate) fn held(&self, room: &Room<G>) -> u64 {
-        self.accepted() - room.permits_back() + self.reserved
+        // First: what comes back was accepted before, also where that is not counted under this lock.
+        let back = room.permits_back();
+        self.accepted() + room.pushed_to_deques() - back + self.reserved
     }
 
     /// Tasks that were let in, or are about to be, and are the workers' business: those that wait, run, or have ended,
     /// without those that left untaken or that somebody ran in place; and the wakes of futures that were polled before.
     pub(crate) fn kept(&self, room: &Room<G>) -> u64 {
-        self.accepted() + self.woken - self.put_back + self.reserved - room.removed.sum()
+        let removed = room.removed.sum() + room.joined_from_deques();
+        self.accepted() + room.pushed_to_deques() + self.woken - self.put_back + self.reserved - removed
     }
 
     /// Tasks that were ever let in.
@@ -281,6 +309,25 @@ impl<G: Gate> Producers<G> {
                 next = Some(back);
                 let extra = self.bring(room.segment());
                 debug_assert!(extra.is_none(), "a tail with a segment at hand was full");
+            }
+        }
+    }
+
+    /// As [`Producers::push_surely`], of a record that lay elsewhere in this room. Arrivals are forgotten.
+    pub(super) fn push_slot(&mut self, room: &Room<G>, slot: Slot, clock: &Clock) {
+        let mut next = Some(slot);
+        while let Some(slot) = next.take() {
+            let pushed = match &mut self.levels {
+                Some(levels) => levels.push_slot(&room.fresh, self.pushed, slot, clock),
+                None => self.tail.push_slot([], slot),
+            };
+            match pushed {
+                Ok(()) => self.count_pushed(room),
+                Err(back) => {
+                    next = Some(back);
+                    let extra = self.bring(room.segment());
+                    debug_assert!(extra.is_none(), "a tail with a segment at hand was full");
+                }
             }
         }
     }

@@ -10,21 +10,23 @@
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
 mod levelled;
+mod local;
 mod moves;
 
 use super::chain::{Head, Swept};
 use super::counts::{Popped, Removed, Tally};
 use super::lines::{Fresh, Heads, Tails};
+use super::locals::Locals;
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
 use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
-use crate::task::Class;
 use crate::task::block::Entry;
 use crate::task::home::Removal;
 use crate::task::record::{Dead, Slot, Woken};
+use crate::task::{Class, Priority};
 use crate::time::{Clock, Tick};
 use moves::Front;
 
@@ -56,6 +58,8 @@ pub(crate) struct Room<G> {
     paused: AtomicBool,
     waited_for: AtomicBool,
     spares: Lock<Vec<Owned>>,
+    /// What workers submitted from inside their tasks, where each has a deque.
+    locals: Option<Box<Locals>>,
 }
 
 struct Consumers {
@@ -93,17 +97,26 @@ impl<G: Gate> Room<G> {
     /// A plain room.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn new(capacity: Capacity, gate: G) -> Self {
-        Room::with(capacity, None, &Clock::system(), gate)
+        Room::with(capacity, None, false, &Clock::system(), gate)
     }
 
-    /// A room with levels, if it is to have any.
-    pub(crate) fn with(capacity: Capacity, discipline: Option<&Discipline>, clock: &Clock, gate: G) -> Self {
+    /// A room with levels, if it is to have any, and with deques if `steals` says so.
+    pub(crate) fn with(
+        capacity: Capacity,
+        discipline: Option<&Discipline>,
+        steals: bool,
+        clock: &Clock,
+        gate: G,
+    ) -> Self {
+        let local_level = discipline.map_or(0, |discipline| discipline.level_of(Priority::NORMAL));
+        let locals = steals.then(|| Box::new(Locals::new(local_level)));
         let levels = discipline.map_or(0, |discipline| discipline.levels);
         let heads = discipline.map(|discipline| Box::new(Heads::new(discipline.clone(), clock.clone())));
         Room {
             producers: Padded(Lock::new(Producers::new(
                 capacity,
                 discipline.map(Tails::new),
+                locals.as_ref().map(|locals| locals.way_in.clone()),
                 gate,
             ))),
             pushed: Padded(AtomicU64::new(0)),
@@ -126,6 +139,7 @@ impl<G: Gate> Room<G> {
             paused: AtomicBool::new(false),
             waited_for: AtomicBool::new(false),
             spares: Lock::new(Vec::new()),
+            locals,
         }
     }
 
@@ -160,7 +174,9 @@ impl<G: Gate> Room<G> {
 
     /// Permits that came back: counts that only grow, so the sum is never more than the truth.
     pub(super) fn permits_back(&self) -> u64 {
-        self.popped.taken.load(Acquire) + self.removed.sum()
+        let from_deques = |locals: &Locals| locals.taken() + locals.joined();
+        let from_deques = self.locals().map_or(0, from_deques);
+        self.popped.taken.load(Acquire) + from_deques + self.removed.sum()
     }
 
     /// Moves the oldest waiting record into the slot, claimed. False: nothing waits, or nothing may be taken. `heed` is
@@ -387,6 +403,7 @@ impl<G: Gate> Room<G> {
                 }
                 dead.extend(slot.take_dead());
             }
+            .or_else(|| self.evict_from_deques(&mut producers, below, &mut dead))
         };
         dead.into_iter().for_each(Dead::let_go);
         evicted
@@ -437,7 +454,7 @@ impl<G: Gate> Room<G> {
             return None;
         }
         consumers.take_front(slot);
-        self.has_front.store(consumers.heed & FRONT != 0, Relaxed);
+        self.set_front(consumers.heed & FRONT != 0);
         Some(self.level_in(slot))
     }
 
@@ -459,6 +476,7 @@ impl<G: Gate> Room<G> {
         if producers.paused || is_waited_for {
             consumers.heed |= ATTEND;
         }
+        self.mirror_for_deques();
     }
 
     /// Whether submissions wait for room; a hint without a lock.
@@ -478,6 +496,10 @@ impl<G: Gate> Room<G> {
         if paused {
             also();
             self.mirror(&mut consumers, &producers);
+            if let Some(locals) = &self.locals {
+                // Whoever takes from a deque now has seen it.
+                locals.settle();
+            }
         } else {
             self.mirror(&mut consumers, &producers);
             also();
@@ -505,7 +527,7 @@ impl<G: Gate> Room<G> {
     /// [`Room::is_empty`], without the exception, and what the gate says in the same moment.
     pub(crate) fn look<R>(&self, at: impl FnOnce(&mut Producers<G>, bool) -> R) -> R {
         let mut producers = self.producers.lock();
-        let is_empty = producers.pushed == self.popped.records.load(Acquire);
+        let is_empty = self.is_all_empty(&producers);
         at(&mut producers, is_empty)
     }
 
@@ -528,7 +550,7 @@ impl<G: Gate> Room<G> {
         let aside = self.aside.load(Acquire);
         // A woken one is counted after its record.
         let woken = self.woken.load(Acquire);
-        (aside + self.pushed.load(Acquire)).saturating_sub(woken)
+        (aside + self.pushed.load(Acquire)).saturating_sub(woken) + self.pushed_to_deques()
     }
 
     /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
@@ -547,7 +569,9 @@ impl<G: Gate> Room<G> {
             .load(Acquire)
             .saturating_sub(self.popped.taken.load(Acquire) + self.resumed());
         let without_record = self.removed.from_aside.load(Acquire);
-        let dead = self.removed.sum().saturating_sub(untaken + without_record);
+        let from_deques = self.removed.from_deques.load(Acquire);
+        let gone = untaken + without_record + from_deques;
+        let dead = self.removed.sum().saturating_sub(gone);
         if dead <= DEAD_SLACK {
             return false;
         }
@@ -555,7 +579,7 @@ impl<G: Gate> Room<G> {
         dead > waiting + DEAD_SLACK
     }
 
-    /// Sweeps the dead entries out.
+    /// Sweeps the dead entries out of the log.
     #[cold]
     pub(crate) fn sweep(&self) {
         let mut swept = Swept::default();
@@ -604,6 +628,7 @@ impl<G: Gate> Room<G> {
             back.refill(&mut producers.tail);
             vec![front, back]
         };
+        let local = self.drain_deques();
         let also = also();
         drop(producers);
         consumers.popped += front.len() as u64 + chains.iter().map(Head::left).sum::<u64>();
@@ -613,6 +638,7 @@ impl<G: Gate> Room<G> {
             front: front.into_iter(),
             chains,
             before,
+            local: local.into_iter(),
         };
         (drained, also)
     }
@@ -628,11 +654,18 @@ impl<G: Gate> Room<G> {
         if let Some(levels) = of_levels {
             tally.set_promoted(&levels.promoted);
         }
+        // In this order: what has ended, what was taken, what was accepted.
+        let left = self
+            .locals()
+            .map_or((0, 0), |locals| (locals.taken(), locals.joined()));
         let producers = self.producers.lock();
         let of_levels = producers.levels.as_deref();
         tally.set_pushed(producers.accepted(), of_levels.map(Tails::accepted));
         tally.woken = producers.woken - producers.put_back;
         tally.resumed = consumers.resumed - producers.put_back;
+        if let Some(locals) = &self.locals {
+            tally.add_local(locals.level(), locals.pushed(), left);
+        }
         tally.capacity = producers.capacity;
         tally.paused = producers.paused;
         let at = at(&producers.gate);
@@ -641,8 +674,10 @@ impl<G: Gate> Room<G> {
 
     /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
     pub(crate) fn glance(&self) -> (u64, u64) {
+        // First: what has come back was accepted before.
+        let back = self.permits_back();
         let accepted = self.accepted();
-        (accepted, accepted.saturating_sub(self.permits_back()))
+        (accepted, accepted.saturating_sub(back))
     }
 
     /// Where the fields lie that different sides write.
@@ -683,6 +718,8 @@ pub(crate) struct Drained {
     chains: Vec<Head>,
     /// Words before each record.
     before: usize,
+    /// What lay in deques.
+    local: std::vec::IntoIter<Slot>,
 }
 
 impl Iterator for Drained {
@@ -691,7 +728,9 @@ impl Iterator for Drained {
         if let Some(slot) = self.front.next() {
             return Some(slot);
         }
-        let chain = self.chains.iter_mut().find(|chain| !chain.is_dry())?;
+        let Some(chain) = self.chains.iter_mut().find(|chain| !chain.is_dry()) else {
+            return self.local.next();
+        };
         let mut slot = Slot::empty();
         // Arrivals do not matter any more: a number that is never a sample's.
         chain.take_after(self.before, &mut slot, 1);

@@ -51,7 +51,7 @@ const _: () = assert!(size_of::<Segment>() == 4096);
 pub(super) struct Witness;
 #[cfg(not(loom))]
 impl Witness {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Witness
     }
     #[inline(always)]
@@ -61,7 +61,7 @@ impl Witness {
 pub(super) struct Witness(Cell<()>);
 #[cfg(loom)]
 impl Witness {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Witness(Cell::new(()))
     }
     pub(super) fn touch(&self) {

@@ -168,6 +168,8 @@ const _: () = {
 pub(crate) struct Options {
     /// Kept in the task's class, not in its side record.
     pub(crate) priority: Option<Priority>,
+    /// For the shared queue, wherever it is submitted; kept in its class too.
+    pub(crate) is_shared: bool,
     pub(crate) name: Option<Cow<'static, str>>,
     pub(crate) token: Option<Token>,
     pub(crate) clock: Option<Clock>,

@@ -66,7 +66,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a task is to the pool, from its submission on: how urgent, and whether it waits for a time first.
 ///
 /// ```text
-///  | priority 8 bits | 2 bits free | future 1 bit | levels 1 bit | of a view 1 bit | given 1 bit | kind 2 bits |
+///  | priority 8 bits | 1 bit free | local 1 bit | future 1 bit | levels 1 bit | of a view 1 bit | given 1 bit | kind 2 bits |
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(u16);
@@ -85,6 +85,8 @@ impl Class {
     const LEVELLED: u16 = 1 << 4;
     /// It is a future.
     const FUTURE: u16 = 1 << 5;
+    /// The queue it is for has deques, and it may go to one.
+    const LOCAL: u16 = 1 << 6;
     const PRIORITY_SHIFT: u16 = 8;
 
     /// A task without a time, and without a priority of its own.
@@ -119,6 +121,28 @@ impl Class {
     #[inline]
     pub(crate) fn is_levelled(self) -> bool {
         self.0 & Class::LEVELLED != 0
+    }
+
+    /// The same for a queue with deques.
+    pub(crate) const fn local(self) -> Self {
+        Class(self.0 | Class::LOCAL)
+    }
+
+    /// The same, but for the shared queue.
+    pub(crate) const fn shared(self) -> Self {
+        Class(self.0 & !Class::LOCAL)
+    }
+
+    /// Whether it may go to a deque.
+    #[inline]
+    pub(crate) fn is_local(self) -> bool {
+        self.0 & Class::LOCAL != 0
+    }
+
+    /// Whether its way in is not that of a plain queue.
+    #[inline]
+    pub(crate) fn is_unusual(self) -> bool {
+        self.0 & (Class::LEVELLED | Class::LOCAL) != 0
     }
 
     /// The same for a task of a view.

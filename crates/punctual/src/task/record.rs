@@ -202,7 +202,12 @@ unsafe fn drop_payload<P>(place: *mut u64) {
 /// The header word of a payload type in a class.
 #[inline]
 pub(crate) fn header<P: Payload>(class: Class) -> u64 {
-    let table: &'static Table = &P::TABLE;
+    header_of(&P::TABLE, class)
+}
+
+/// As [`header`], for a table that is known.
+#[inline]
+fn header_of(table: &'static Table, class: Class) -> u64 {
     let address = std::ptr::from_ref(table).expose_provenance() as u64;
     debug_assert!(address >> 48 == 0, "a static lies beyond 48 bits");
     u64::from(class.bits()) << 48 | address
@@ -310,6 +315,27 @@ impl Slot {
         }
     }
 
+    /// Words that [`Slot::spill`] writes.
+    pub(crate) fn words(&self) -> usize {
+        1 + self.table.map_or(0, |table| table.words)
+    }
+
+    /// Moves the record back into a queue's memory.
+    ///
+    /// # Safety
+    /// The slot is not empty, and [`Slot::words`] words are free at `place`.
+    pub(crate) unsafe fn spill(mut self, place: *mut u64) {
+        let Some(table) = self.table.take() else { return };
+        // SAFETY: the caller's promise; the slot is empty from here on, so the payload is moved.
+        unsafe {
+            place.write(header_of(table, self.class));
+            let to = place.add(1).cast::<MaybeUninit<u64>>();
+            for index in 0..table.words {
+                to.add(index).write(self.words[index]);
+            }
+        }
+    }
+
     /// What it was submitted as.
     #[inline]
     pub(crate) fn class(&self) -> Class {
@@ -371,6 +397,15 @@ impl Slot {
             None => true,
             Some(_) if self.is_woken() => true,
             Some(entry) => !self.is_outdated(entry) && entry.header().state.claim() == Claim::Won,
+        }
+    }
+
+    /// As [`Slot::claim`], for a record that is its task's first and was not taken under the queue's locks.
+    #[inline]
+    pub(crate) fn claim_unmoved(&self) -> bool {
+        match self.peek_entry() {
+            None => true,
+            Some(entry) => entry.header().state.claim_unmoved() == Claim::Won,
         }
     }
 

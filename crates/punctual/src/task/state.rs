@@ -344,6 +344,24 @@ impl State {
         Claim::Lost
     }
 
+    /// As [`State::claim`], for somebody who has the task's first record, and not under its queue's locks: not if it has
+    /// a later one.
+    #[inline]
+    pub(crate) fn claim_unmoved(&self) -> Claim {
+        let mut seen = self.word.0.load(Relaxed);
+        while seen & (CLAIMED | MOVED) == 0 {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen | CLAIMED, AcqRel, Relaxed)
+            {
+                Ok(_) => return Claim::Won,
+                Err(now) => seen = now,
+            }
+        }
+        Claim::Lost
+    }
+
     /// For a block that is not published yet, or that leaves no line: it waits for a slot.
     pub(crate) fn park(&self) {
         self.word.0.fetch_or(PARKED, Relaxed);

@@ -7,7 +7,7 @@
 #![doc = include_str!("idle.md")]
 
 use crate::sync::atomic::AtomicU32;
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use crate::sync::{Arc, Lock, WaitWord};
 use std::fmt;
 
@@ -109,10 +109,11 @@ impl Idle {
     /// Something was pushed, or a searcher found something and more is there. Wakes one sleeper, if there is one and
     /// nobody is searching already. Says whether it woke somebody.
     ///
-    /// The load may be as weak as Acquire because the caller has just left the producers' lock: step 1 of the essay.
+    /// For a caller that has just left the producers' lock the load might be as weak as Acquire: step 1 of the essay. For one
+    /// that has put a record into its deque it is in one order with that: step 5.
     #[inline]
     pub(crate) fn notify(&self) -> bool {
-        let reading = self.read();
+        let reading = Reading(self.word.load(SeqCst));
         if reading.sleepers() == 0 || reading.searchers() > 0 {
             return false;
         }
@@ -188,11 +189,11 @@ impl Idle {
     pub(crate) fn lie_down(&self, bed: &Arc<Bed>, searching: Option<Searching>) -> Asleep {
         let mut beds = self.beds.lock();
         beds.push(bed.clone());
-        // One step for both counts: between two there would be a moment with neither a searcher nor a sleeper. The
-        // essay's argument needs no ordering here but that of the producers' lock; weakened, no model fails.
+        // One step for both counts: between two there would be a moment with neither a searcher nor a sleeper. For the
+        // log the essay's argument needs no ordering here but that of the producers' lock; for the deques it needs this one.
         match searching {
-            Some(Searching(())) => self.word.fetch_sub(ONE_SEARCHER - ONE_SLEEPER, AcqRel),
-            None => self.word.fetch_add(ONE_SLEEPER, AcqRel),
+            Some(Searching(())) => self.word.fetch_sub(ONE_SEARCHER - ONE_SLEEPER, SeqCst),
+            None => self.word.fetch_add(ONE_SLEEPER, SeqCst),
         };
         Asleep(())
     }

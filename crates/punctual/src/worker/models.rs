@@ -3,8 +3,11 @@
 use super::idle::{Bed, Idle};
 use crate::models::model;
 use crate::queue::Capacity;
+use crate::queue::deque::Taken;
+use crate::queue::locals::Victims;
 use crate::queue::room::Room;
 use crate::sync::Arc;
+use crate::task::Class;
 use crate::task::record::{Inline, Slot};
 use crate::time::{Clock, Place, Wait};
 use crate::{Pool, State};
@@ -130,5 +133,64 @@ fn cancel_meets_the_end_of_the_pool() {
         drop(pool);
         let cancel = canceller.join().unwrap();
         assert_eq!(task.join().is_ok(), cancel == crate::Cancel::TooLate);
+    });
+}
+
+/// As [`a_push_wakes_the_sleeper`], for a task that a worker puts into its own deque while another falls asleep.
+#[test]
+fn a_local_push_wakes_the_sleeper() {
+    model(3, || {
+        let room: Room<()> = Room::with(Capacity::Unbounded, None, true, &Clock::system(), ());
+        let site = Arc::new((room, Idle::new(), Clock::system()));
+        let other = site.clone();
+        let count = Arc::new(AtomicUsize::new(0));
+        let ran = count.clone();
+        let thief = thread::spawn(move || {
+            let (room, idle, clock) = &*other;
+            let locals = room.locals().unwrap();
+            let me = locals.join(0);
+            let bed = Arc::new(Bed::new());
+            let mut victims = Victims::default();
+            let mut searching = idle.search();
+            let mut slot = Slot::empty();
+            loop {
+                locals.look(&me, &mut victims);
+                let stolen = victims
+                    .deques()
+                    .iter()
+                    .any(|each| each.steal(&me, &locals.heed, &mut slot) == Taken::Task);
+                if stolen {
+                    slot.run();
+                    if let Some(searching) = searching {
+                        let _ = idle.found(searching);
+                    }
+                    return;
+                }
+                let asleep = idle.lie_down(&bed, searching.take());
+                if !room.is_empty() {
+                    searching = Some(idle.rise(&bed, asleep));
+                    continue;
+                }
+                let wait = Wait {
+                    word: &bed.word,
+                    mask: Bed::CALLED,
+                    expected: 0,
+                    interrupt: None,
+                    deadline: None,
+                };
+                let _ = clock.wait(&wait, Place::Parked(0));
+                searching = Some(idle.called(&bed, asleep));
+            }
+        });
+        let (room, idle, _) = &*site;
+        let locals = room.locals().unwrap();
+        let owner = locals.join(0);
+        let task = Inline::new(move || {
+            ran.fetch_add(1, SeqCst);
+        });
+        owner.push(Class::ROOT, task, || 0);
+        idle.notify();
+        thief.join().unwrap();
+        assert_eq!(count.load(SeqCst), 1);
     });
 }

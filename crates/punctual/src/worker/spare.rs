@@ -12,6 +12,7 @@ use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::Post;
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
 use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
+use crate::queue::deque::on_own_deque;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::sync::wait::WordRef;
@@ -86,6 +87,17 @@ unsafe fn run_elsewheres_in_place(here: Here<'_>, host: &Engine, pointer: NonNul
     let Some(engine) = host.part_of(block) else {
         return false;
     };
+    // SAFETY: the caller's promise.
+    unsafe { run_as_visitor(here, &engine, pointer) }
+}
+
+/// Runs a waiting task of that engine on a thread that is none of its workers. False: it does not wait any more.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns, and the engine is the task's.
+pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
     if claim_in_place(here, block) == Claim::Lost {
         return false;
     }
@@ -96,13 +108,42 @@ unsafe fn run_elsewheres_in_place(here: Here<'_>, host: &Engine, pointer: NonNul
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
-        home: &*engine,
+        home: &**engine,
         counters: &post.aside,
         watched: engine.watched,
     };
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
     engine.visitor_leaves(&post);
+    true
+}
+
+/// Runs a task of the calling worker's own deque in place, if it is the newest there; what follows from a claim is counted.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns.
+pub(crate) unsafe fn run_newest_in_place(here: Here<'_>, engine: &Engine, pointer: NonNull<Header>) -> bool {
+    let (Some(host), Some(locals)) = (here.host(), engine.room.locals()) else {
+        return false;
+    };
+    let entry = on_own_deque(|local| {
+        let local = local.filter(|local| local.is_of(engine.identity()))?;
+        local.take_to_join(pointer, &locals.heed)
+    });
+    let Some(entry) = entry else { return false };
+    if locals.heed.is_awaited() {
+        engine.offer_room();
+    }
+    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
+    let runner = Runner {
+        frame: &frame,
+        hooks: &engine.hooks,
+        home: engine,
+        counters: host.aside,
+        watched: engine.watched,
+    };
+    let mut slot = Slot::holding(entry.header().class, entry);
+    frame.enter(|| runner.run(&mut slot));
     true
 }
 

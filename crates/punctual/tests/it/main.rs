@@ -45,6 +45,8 @@ mod repeating;
 mod scoping;
 /// Spring's task scheduler: `SPR-..`.
 mod spring;
+/// Workers with deques that steal: `FJP-..`, `KOT-01` to `KOT-09`, `KOT-20`, `KOT-21`; fork and join.
+mod stealing;
 /// What several modules need.
 mod support;
 /// Limits, keys and lanes over the same threads: `KOT-..`.

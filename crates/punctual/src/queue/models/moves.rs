@@ -35,7 +35,13 @@ impl Scene {
             targets: Vec::new(),
         };
         let clock = Clock::system();
-        let room = Arc::new(Room::with(Capacity::Unbounded, Some(&discipline), &clock, ()));
+        let room = Arc::new(Room::with(
+            Capacity::Unbounded,
+            Some(&discipline),
+            false,
+            &clock,
+            (),
+        ));
         let ran = Arc::new(Log::default());
         let log = ran.clone();
         let class = Class::ROOT.with_priority(Priority::LOW);
@@ -174,7 +180,7 @@ fn a_move_meets_an_eviction_of_what_is_less_urgent() {
     model(3, || {
         let scene = Scene::new();
         let mover = scene.moving(URGENT);
-        let evicted = scene.room.evict_for_its_place(Some(0));
+        let evicted = scene.room.evict_for_its_place(Some(0), &Clock::system());
         let moved = mover.join().unwrap();
         assert_eq!(
             evicted.is_some(),

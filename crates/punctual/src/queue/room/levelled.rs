@@ -80,6 +80,12 @@ impl<G: Gate> Room<G> {
         self.depth > 0
     }
 
+    /// Whether a record waits, dead ones included, that is more urgent than this level. A look without a lock.
+    #[inline]
+    pub(crate) fn has_more_urgent(&self, level: usize) -> bool {
+        self.fresh.first().is_some_and(|first| first < level)
+    }
+
     /// How urgent the most urgent record is, dead ones included: 0 at the front, 1 in level 0, and so on. `None`: nothing may
     /// be taken. A look without a lock.
     pub(crate) fn urgency(&self) -> Option<usize> {

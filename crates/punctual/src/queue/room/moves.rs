@@ -9,7 +9,6 @@
 
 use super::{Consumers, FRONT, Room, Taken};
 use crate::queue::producers::Gate;
-use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Arc, Guard};
 use crate::task::block::Reference;
 use crate::task::home::{Destination, Removal};
@@ -94,7 +93,7 @@ impl<G: Gate> Room<G> {
             Destination::Front => {
                 consumers.front.0.push_back(Slot::holding(class, record));
                 consumers.heed |= FRONT;
-                self.has_front.store(true, Relaxed);
+                self.set_front(true);
                 producers.count_moved(self, before);
             }
         }
@@ -134,7 +133,7 @@ impl<G: Gate> Room<G> {
     /// Moves the first of the front into the slot and claims it; false: it was dead.
     pub(super) fn take_front(&self, consumers: &mut Consumers, slot: &mut Slot) -> bool {
         consumers.take_front(slot);
-        self.has_front.store(consumers.heed & FRONT != 0, Relaxed);
+        self.set_front(consumers.heed & FRONT != 0);
         let won = self.claim(consumers, slot);
         let level = self.level_in(slot);
         if won && let Some(heads) = &mut consumers.levels {
@@ -169,6 +168,6 @@ impl<G: Gate> Room<G> {
         if consumers.front.0.is_empty() {
             consumers.heed &= !FRONT;
         }
-        self.has_front.store(consumers.heed & FRONT != 0, Relaxed);
+        self.set_front(consumers.heed & FRONT != 0);
     }
 }

@@ -138,7 +138,7 @@ impl History {
         let time = Clock::from(&clock);
         History {
             random,
-            room: Room::with(Capacity::Unbounded, Some(&discipline), &time, ()),
+            room: Room::with(Capacity::Unbounded, Some(&discipline), false, &time, ()),
             time,
             clock,
             levels,
@@ -279,7 +279,7 @@ impl History {
             (None, None) => oldest_at_front(),
             (None, Some(_)) => None,
         };
-        let evicted = self.room.evict_for_its_place(below);
+        let evicted = self.room.evict_for_its_place(below, &self.time);
         assert_eq!(evicted.is_some(), expected.is_some(), "below {below:?}");
         let (Some(slot), Some(place)) = (evicted, expected) else {
             return;

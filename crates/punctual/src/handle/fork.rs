@@ -1,0 +1,188 @@
+//! `join`: two closures, one of which another thread may take.
+//!
+//! In: two closures that may borrow. Out: both values, when both have ended. The second becomes a task of its own, which
+//! holds no more than a reference to where it lies, on the caller's stack; the caller runs the first, and then the second
+//! itself if nobody has taken it. A task that was refused, cancelled by a `stop` or never taken leaves the closure where it
+//! was, so there is always a value.
+
+#![allow(unsafe_code)]
+
+use super::scope::AbortOnUnwind;
+use super::task_handle::TaskHandle;
+use super::wait;
+use crate::Executor;
+use crate::sync::atomic::AtomicU32;
+use crate::sync::atomic::Ordering::{Acquire, Release};
+use crate::sync::{is_multi_core, yield_now};
+use crate::task::block::{Entry, Header, Options};
+use crate::task::here;
+use crate::time::spin;
+use crate::worker::spare;
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+
+type Caught<T> = Result<T, Box<dyn Any + Send>>;
+
+const UNTOUCHED: u32 = 0;
+const BEGUN: u32 = 1;
+const ENDED: u32 = 2;
+
+/// The second closure, on the stack of whoever called `join`.
+struct Branch<B, R> {
+    /// Who may touch the cell: the task's body from `BEGUN` to `ENDED`; otherwise the caller.
+    phase: AtomicU32,
+    cell: UnsafeCell<Place<B, R>>,
+}
+
+enum Place<B, R> {
+    Closure(B),
+    Empty,
+    Value(Caught<R>),
+}
+
+// SAFETY: closure and value cross threads once each, handed over by the task that refers to this; both are `Send`.
+unsafe impl<B: Send, R: Send> Sync for Branch<B, R> {}
+
+impl<B: FnOnce() -> R, R> Branch<B, R> {
+    fn new(closure: B) -> Self {
+        Branch {
+            phase: AtomicU32::new(UNTOUCHED),
+            cell: UnsafeCell::new(Place::Closure(closure)),
+        }
+    }
+
+    /// The task's body: runs once, if at all. A panic is the caller's to hear of.
+    fn run(&self) {
+        self.phase.store(BEGUN, Release);
+        // SAFETY: between `BEGUN` and `ENDED` the cell is the body's, and the task runs once.
+        unsafe { Branch::run_here(&mut *self.cell.get()) };
+        // The last touch: whoever sees it may be gone with all of this.
+        self.phase.store(ENDED, Release);
+    }
+
+    fn run_here(place: &mut Place<B, R>) {
+        *place = match std::mem::replace(place, Place::Empty) {
+            Place::Closure(closure) => Place::Value(catch_unwind(AssertUnwindSafe(closure))),
+            other => other,
+        };
+    }
+
+    /// The value, run here if it was not run before. The task is over: it has ended or will never begin.
+    fn finish(self) -> Caught<R> {
+        // Its outcome may have been fixed over its head.
+        while self.phase.load(Acquire) == BEGUN {
+            yield_now();
+        }
+        let mut place = self.cell.into_inner();
+        Branch::run_here(&mut place);
+        match place {
+            Place::Value(value) => value,
+            Place::Closure(_) | Place::Empty => unreachable!("run above, if not before"),
+        }
+    }
+}
+
+impl Executor {
+    /// Fork and join: runs `a` here, while `b` waits as a task that another worker may take; if none has when `a` is done, `b`
+    /// runs here too. Returns when both have ended. A panic goes on here after that, `a`'s before `b`'s.
+    ///
+    /// From inside a task of a pool with [`Queue::stealing`](crate::Queue::stealing) this costs no lock and, but for the
+    /// first, no memory. On any other queue, and from outside, it does the same by way of the queue. A pool that is full or
+    /// shut down is no obstacle: both run here then.
+    ///
+    /// ```
+    /// use punctual::{Capacity, Executor, Pool, Queue};
+    ///
+    /// fn sum(pool: &Executor, numbers: &[u64]) -> u64 {
+    ///     if numbers.len() < 1_000 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///     let (left, right) = pool.join(|| sum(pool, left), || sum(pool, right));
+    ///     left + right
+    /// }
+    ///
+    /// let pool = Pool::builder("p").core_threads(2).queue(Queue::stealing(Capacity::Unbounded)).build()?;
+    /// let numbers: Vec<u64> = (0..10_000).collect();
+    /// assert_eq!(sum(&pool, &numbers), 49_995_000);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let branch = Branch::new(b);
+        // SAFETY: nothing below unwinds before the wait; after it no body refers to the branch.
+        let task = unsafe { self.fork(|| branch.run()) };
+        let a = catch_unwind(AssertUnwindSafe(a));
+        if let Some(task) = task {
+            self.end_fork(task);
+        }
+        let b = branch.finish();
+        match (a, b) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(panic), Ok(_)) | (Ok(_), Err(panic)) => resume_unwind(panic),
+            (Err(panic), Err(other)) => {
+                crate::task::discard(other);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// Submits the body of a branch; `None`: it was refused, and will not run.
+    ///
+    /// # Safety
+    /// The caller waits with [`Executor::end_fork`] before what the body borrows ends.
+    unsafe fn fork<F: FnOnce() + Send>(&self, body: F) -> Option<TaskHandle<()>> {
+        let options = self.prepare(Options::default()).ok()?;
+        let class = self.class_of(None);
+        let options = self.measured(class, Some(options));
+        // SAFETY: the caller's promise; a body that is dropped unrun touches nothing.
+        let entry = unsafe { Entry::scoped(self.origin(class), true, options, body) };
+        let block = entry.pointer();
+        match self.engine().admit_any(class, entry) {
+            // SAFETY: made with a handle's share, for a value of `()`.
+            Ok(woke) => Some(unsafe { TaskHandle::new(block, woke) }),
+            Err(refused) => {
+                // SAFETY: refused, so it was never published; the types are those it was made with.
+                drop(unsafe { refused.payload.unmake::<(), F, ()>() });
+                None
+            }
+        }
+    }
+
+    /// Runs the task here if it still waits; otherwise waits for its end, whatever the calling task is asked meanwhile.
+    fn end_fork(&self, task: TaskHandle<()>) {
+        // Nothing here panics; if it did, the body would outlive what it borrows.
+        let guard = AbortOnUnwind;
+        let block = task.pointer();
+        // SAFETY: the handle is a share.
+        let header = unsafe { block.as_ref() };
+        here(|here| {
+            // SAFETY: as above.
+            let is_run = unsafe {
+                spare::run_newest_in_place(here, self.engine(), block)
+                    || spare::run_child_in_place(here, block)
+                    || (here.host().is_none() && self.run_from_outside(block))
+            };
+            if !is_run && !(is_multi_core() && spin(wait::SPIN, || header.state.load().is_resolved())) {
+                wait::wait_with_a_spare(header, here);
+            }
+        });
+        // Its outcome is that it was run, or not: the value lies elsewhere.
+        drop(task);
+        std::mem::forget(guard);
+    }
+
+    /// # Safety
+    /// The caller holds a share of the block.
+    unsafe fn run_from_outside(&self, block: NonNull<Header>) -> bool {
+        // SAFETY: the caller's promise; the task was submitted to this engine.
+        here(|here| unsafe { spare::run_as_visitor(here, self.engine(), block) })
+    }
+}
