@@ -170,7 +170,9 @@ impl Executor {
                     || spare::run_child_in_place(here, block)
                     || (here.host().is_none() && self.run_from_outside(block))
             };
-            if !is_run && !(is_multi_core() && spin(wait::SPIN, || header.state.load().is_resolved())) {
+            let is_over = || header.state.load().is_resolved();
+            let is_over = is_run || (is_multi_core() && spin(wait::SPIN, is_over));
+            if !is_over {
                 wait::wait_with_a_spare(header, here);
             }
         });
