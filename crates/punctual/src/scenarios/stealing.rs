@@ -65,7 +65,7 @@ fn fork_stop() {
         let _ = pool.close();
         let stats = pool.stats();
         assert_all_settled(&stats);
-        assert_eq!(marks.drops(), marks.drops().max(marks.runs()));
+        assert!(marks.drops() >= marks.runs());
     });
 }
 
@@ -107,14 +107,14 @@ fn fork_bounded_line() {
             let (pool, marks) = (pool.clone(), marks.clone());
             let limit = std::time::Duration::from_secs(3600);
             thread::spawn(move || {
-                pool.submit_timeout(limit, marks.closure())
-                    .map(|task| task.join())
+                let task = pool.submit_timeout(limit, marks.closure()).ok()?;
+                task.join().ok()
             })
         };
         if let Some(parent) = parent {
             parent.join().unwrap();
         }
-        outside.join().unwrap().expect("room comes").unwrap();
+        outside.join().unwrap().expect("room comes, and it runs");
         let _ = pool.close();
         assert_all_settled(&pool.stats());
     });
