@@ -49,6 +49,7 @@ pub fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
 ///
 /// # Panics
 /// As [`sleep`].
+#[allow(clippy::manual_async_fn, reason = "the signature promises `Send`")]
 pub fn timeout<Fut: Future + Send>(
     duration: Duration,
     fut: Fut,
@@ -133,6 +134,7 @@ impl Interval {
     ///
     /// # Panics
     /// As [`sleep`].
+    #[allow(clippy::manual_async_fn, reason = "the signature promises `Send`")]
     pub fn tick(&mut self) -> impl Future<Output = Run> + Send + '_ {
         async move {
             let mut due = self.next;

@@ -100,7 +100,7 @@ fn fault_21_storms_of_wakes_never_poll_twice_at_once_and_lose_none() {
                         if place >= wakers.len() {
                             continue;
                         }
-                        if random.next() % 4 == 0 {
+                        if random.next().is_multiple_of(4) {
                             wakers.swap_remove(place)
                         } else {
                             wakers[place].clone()
