@@ -2,12 +2,13 @@
 
 use super::Bell;
 use crate::support::{Dropped, LONG, hold, in_time, single, until};
-use punctual::{Cancel, Status};
+use punctual::{Cancel, Clock, Pool, State, Status};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 /// Notes the thread that drops it.
 struct DroppedOn(Arc<Mutex<Option<ThreadId>>>);
@@ -218,12 +219,19 @@ fn a_poll_in_progress_when_the_pool_stops_ends_cancelled_if_it_is_not_ready() {
 
 #[test]
 fn close_waits_for_a_suspended_future() {
-    let pool = single();
+    let clock = Clock::manual();
+    let pool = Pool::builder("closing")
+        .core_threads(1)
+        .clock(&clock)
+        .build()
+        .expect("valid");
     let bell = Bell::default();
     let task = pool.spawn(bell.clone()).expect("accepted");
     until("it rests", || task.task_ref().status() == Status::Suspended);
     pool.shutdown();
-    assert!(!pool.await_termination(std::time::Duration::from_millis(20)));
+    // Returns when nothing of the pool moves any more.
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(pool.state(), State::Shutdown, "one is suspended");
     assert!(pool.spawn(async {}).expect_err("closed").is_shutdown());
     bell.ring();
     assert!(pool.await_termination(LONG));
