@@ -290,3 +290,47 @@ fn a_drain_leaves_futures_that_have_begun() {
         (0, 0, 2, 1)
     );
 }
+
+#[test]
+fn kot_18_a_token_that_one_future_fired_is_not_the_next_ones() {
+    let pool = single();
+    let fired = pool
+        .spawn(async {
+            let token = punctual::task::current().expect("inside a task").token();
+            token.cancel();
+            token.is_cancelled()
+        })
+        .expect("accepted");
+    assert!(fired.join().expect("it runs"));
+    let next = pool
+        .spawn(async {
+            punctual::task::current()
+                .expect("inside a task")
+                .token()
+                .is_cancelled()
+        })
+        .expect("accepted");
+    assert!(!next.join().expect("it runs"), "on the same thread");
+}
+
+#[test]
+fn kot_20_closing_right_after_a_thousand_spawns_drops_none() {
+    for threads in 1..=7 {
+        let pool = Pool::builder("closing")
+            .core_threads(threads)
+            .build()
+            .expect("valid");
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..1_000 {
+            let ran = ran.clone();
+            let future = async move {
+                punctual::future::yield_now().await;
+                ran.fetch_add(1, SeqCst);
+            };
+            drop(pool.spawn(future).expect("accepted"));
+        }
+        assert!(pool.close().terminated);
+        assert_eq!(ran.load(SeqCst), 1_000);
+        assert!(pool.spawn(async {}).expect_err("closed").is_shutdown());
+    }
+}
