@@ -39,9 +39,11 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let address = listener.local_addr()?;
     let server = pool.spawn(echo(listener))?;
     // The reports wait; each poll of a payment goes before theirs.
-    let reports: Vec<_> = (0..10)
-        .map(|_| pool.at_priority(Priority::LOW).spawn(ask(address)))
-        .collect::<Result<_, _>>()?;
+    let low = pool.at_priority(Priority::LOW);
+    let mut reports = Vec::new();
+    for _ in 0..10 {
+        reports.push(low.spawn(ask(address))?);
+    }
     let payment = pool.at_priority(Priority::URGENT).spawn(ask(address))?;
     assert_eq!(&payment.join()??, b"ping");
     for report in reports {
