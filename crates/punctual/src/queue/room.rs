@@ -376,21 +376,20 @@ impl<G: Gate> Room<G> {
     /// than that.
     pub(crate) fn evict_for_its_place(&self, below: Option<usize>, clock: &Clock) -> Option<Slot> {
         let mut dead = Vec::new();
+        // Nobody throws out a future that has begun: they go to the end, without places, once the search is over.
+        let mut woken = Vec::new();
         let evicted = {
             let mut consumers = self.consumers.lock();
             let mut producers = self.producers.lock();
-            loop {
+            let evicted = loop {
                 let mut slot = Slot::empty();
                 let Some(level) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
                     break None;
                 };
                 if slot.is_woken() {
-                    // Nobody throws it out: it goes to the end, without a place.
                     self.count_popped(&mut consumers, &slot, false);
                     let class = slot.class();
-                    if let Some(entry) = slot.take_entry() {
-                        self.put_back(&mut producers, class, entry, clock);
-                    }
+                    woken.extend(slot.take_entry().map(|entry| (class, entry)));
                     continue;
                 }
                 let won = slot.claim_to_remove();
@@ -402,8 +401,11 @@ impl<G: Gate> Room<G> {
                     break Some(slot);
                 }
                 dead.extend(slot.take_dead());
+            };
+            for (class, entry) in woken {
+                self.put_back(&mut producers, class, entry, clock);
             }
-            .or_else(|| self.evict_from_deques(&mut producers, below, &mut dead))
+            evicted.or_else(|| self.evict_from_deques(&mut producers, below, &mut dead))
         };
         dead.into_iter().for_each(Dead::let_go);
         evicted

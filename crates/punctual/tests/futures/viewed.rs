@@ -199,3 +199,32 @@ fn a_future_on_the_blocking_threads_is_polled_there() {
     drop((held, other));
     assert!(pool.wait_idle(LONG));
 }
+
+#[test]
+fn a_queue_with_nothing_but_woken_futures_has_nothing_to_throw_out() {
+    let pool = Pool::builder("full")
+        .core_threads(1)
+        .queue(Queue::bounded(1))
+        .on_full(Reject::DiscardOldest)
+        .build()
+        .expect("valid");
+    let bells: Vec<_> = (0..3).map(|_| Bell::default()).collect();
+    let mut tasks = Vec::new();
+    for bell in &bells {
+        let task = pool.spawn(bell.clone()).expect("accepted");
+        until("it rests", || task.task_ref().status() == Status::Suspended);
+        tasks.push(task);
+    }
+    let lane = pool.lane();
+    let held = hold(&lane);
+    // The one place is held by a task that stands in a line.
+    lane.execute(|| ()).expect("accepted");
+    bells.iter().for_each(Bell::ring);
+    let other = pool.clone();
+    in_time(move || other.execute(|| ())).expect("the one in line makes room");
+    assert_eq!(pool.stats().evicted, 1);
+    drop(held);
+    for task in tasks {
+        in_time(move || task.join()).expect("woken futures are not thrown out");
+    }
+}

@@ -92,9 +92,12 @@ pub(crate) fn product() -> Vec<Source> {
             test_only.extend(name.map(|name| format!("{folder}{name}.rs")));
         }
     }
-    all.into_iter()
-        .filter(|source| !test_only.contains(&source.path))
-        .collect()
+    // And what lies inside of them.
+    let is_test = |path: &str| {
+        let inside = |file: &String| path.starts_with(&file.replace(".rs", "/"));
+        test_only.contains(path) || test_only.iter().any(inside)
+    };
+    all.into_iter().filter(|source| !is_test(&source.path)).collect()
 }
 
 /// The sources of the whole workspace, with paths from its root.
