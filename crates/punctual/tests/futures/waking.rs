@@ -202,3 +202,29 @@ fn a_pool_without_core_threads_keeps_one_for_a_suspended_future() {
     clock.advance(std::time::Duration::from_secs(60));
     assert_eq!(pool.stats().threads, 0);
 }
+
+#[test]
+fn futures_spawned_inside_and_outside_a_stealing_pool_all_end() {
+    let pool = Pool::builder("stealing")
+        .core_threads(2)
+        .queue(Queue::stealing(punctual::Capacity::Unbounded))
+        .build()
+        .expect("valid");
+    let own = pool.clone();
+    let outer = pool
+        .spawn(async move {
+            let mut sum = 0;
+            for number in 0..200_u64 {
+                let inner = own.spawn(async move {
+                    punctual::future::yield_now().await;
+                    number
+                });
+                sum += inner.expect("accepted").await.expect("it ends");
+            }
+            sum
+        })
+        .expect("accepted");
+    assert_eq!(in_time(move || outer.join()).expect("it ends"), 19_900);
+    assert!(pool.wait_idle(LONG));
+    crate::support::assert_all_settled(&pool.stats());
+}
