@@ -60,7 +60,11 @@ impl Engine {
             "what does not go straight to the queue goes by `admit_any`"
         );
         if class.is_unusual() {
-            return self.admit_unusually(class, payload);
+            return if class.is_local() {
+                self.admit_locally(class, payload)
+            } else {
+                self.admit_to_level(class, payload)
+            };
         }
         self.admit_to_log(class, payload)
     }

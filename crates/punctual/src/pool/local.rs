@@ -21,16 +21,13 @@ use crate::task::Class;
 use crate::task::record::Payload;
 
 impl Engine {
-    /// As [`Engine::admit`], where the queue has levels or deques: apart, so that it is no burden to the plain way.
-    #[inline(never)]
-    pub(super) fn admit_unusually<P: Payload>(
+    /// As [`Engine::admit`], where the queue has deques.
+    #[inline]
+    pub(super) fn admit_locally<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         payload: P,
     ) -> Result<bool, Refused<P>> {
-        if !class.is_local() {
-            return self.admit_to_shared(class, payload);
-        }
         on_own_deque(|local| {
             let Some(local) = local.filter(|local| local.is_of(self.identity())) else {
                 return self.admit_to_shared(class, payload);

@@ -70,6 +70,8 @@ pub(crate) mod kind {
     pub(crate) const STRICT: u8 = 1;
     pub(crate) const AGING: u8 = 2;
     pub(crate) const SHARES: u8 = 3;
+    /// One of those with levels.
+    pub(crate) const ANY: u8 = 4;
 }
 
 impl Discipline {

@@ -11,7 +11,7 @@
 use super::chain::{AGE, Head, Swept, Tail, tick_of};
 use super::counts::PerLevel;
 use super::levels::Discipline;
-use super::levels::kind::{AGING, SHARES, STRICT};
+use super::levels::kind::{AGING, ANY, SHARES, STRICT};
 use super::rules::{Heads as Seen, LEVELS, Pick, Rule};
 use super::segment::Owned;
 use crate::sync::atomic::AtomicU32;
@@ -299,23 +299,18 @@ impl Heads {
         }
     }
 
-    /// Takes what comes next, and claims it. `None`: all heads are dry. Says whether it is a task that the caller got, and
-    /// gives a segment that nobody needs any more.
-    pub(super) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<(bool, Option<Owned>)> {
-        match self.rule {
-            Rule::Strict => self.next_as::<STRICT>(slot, fresh),
-            Rule::Aging(_) => self.next_as::<AGING>(slot, fresh),
-            Rule::Shares(_) => self.next_as::<SHARES>(slot, fresh),
-        }
-    }
-
-    /// As [`Heads::next`], for a caller who knows the rule: none looks at what another needs.
+    /// Takes what comes next, and claims it; for a caller who knows the rule, so that none looks at what another needs.
+    /// `None`: all heads are dry. Says whether it is a task that the caller got, and gives a segment that nobody needs any
+    /// more.
     #[inline(always)]
     pub(super) fn next_as<const KIND: u8>(
         &mut self,
         slot: &mut Slot,
         fresh: &Fresh,
     ) -> Option<(bool, Option<Owned>)> {
+        if KIND == ANY {
+            return self.next(slot, fresh);
+        }
         if self.occupied == 0 {
             return None;
         }
@@ -331,6 +326,16 @@ impl Heads {
             self.rule.took(pick.level);
         }
         Some(got)
+    }
+
+    /// The same, whatever the rule is.
+    #[inline(never)]
+    pub(super) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<(bool, Option<Owned>)> {
+        match self.rule {
+            Rule::Strict => self.next_as::<STRICT>(slot, fresh),
+            Rule::Aging(_) => self.next_as::<AGING>(slot, fresh),
+            Rule::Shares(_) => self.next_as::<SHARES>(slot, fresh),
+        }
     }
 
     /// The level that is served next; not all heads are dry.

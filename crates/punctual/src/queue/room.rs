@@ -184,43 +184,28 @@ impl<G: Gate> Room<G> {
     #[inline]
     pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
         if self.is_levelled() {
-            self.pop_by(LEVELLED, slot, heed, |consumers, slot| {
-                self.take_by_rule(consumers, slot)
-            })
+            self.pop_as::<{ kind::ANY }>(slot, heed)
         } else {
             self.pop_as::<{ kind::PLAIN }>(slot, heed)
         }
     }
 
-    /// As [`Room::pop`], for those who know what [`kind`] of queue it is.
-    #[inline]
-    pub(crate) fn pop_as<const KIND: u8>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
-        if KIND == kind::PLAIN {
-            return self.pop_by(0, slot, heed, |consumers, slot| self.take(consumers, slot));
-        }
-        self.pop_by(LEVELLED, slot, heed, |consumers, slot| {
-            self.take_from_levels(consumers, slot, |heads, slot| {
-                heads.next_as::<KIND>(slot, &self.fresh)
-            })
-        })
-    }
-
-    /// Takes by `take` where there is nothing to heed but this.
+    /// As [`Room::pop`], for those who know what [`kind`] of queue it is. Inlined into a worker's loop.
     #[inline(always)]
-    fn pop_by(
-        &self,
-        usual: u8,
-        slot: &mut Slot,
-        heed: impl FnOnce(),
-        take: impl Fn(Guard<'_, Consumers>, &mut Slot) -> Taken,
-    ) -> bool {
+    pub(crate) fn pop_as<const KIND: u8>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+        let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
             let consumers = self.consumers.lock();
             if consumers.heed != usual {
                 drop(consumers);
                 return self.pop_heeding(slot, heed);
             }
-            match take(consumers, slot) {
+            let taken = if KIND == kind::PLAIN {
+                self.take(consumers, slot)
+            } else {
+                self.take_from_levels::<KIND>(consumers, slot)
+            };
+            match taken {
                 Taken::Task => return true,
                 Taken::Nothing => return false,
                 Taken::Dead => {}
@@ -238,7 +223,7 @@ impl<G: Gate> Room<G> {
             }
             let taken = match consumers.heed & !ATTEND {
                 0 => self.take(consumers, slot),
-                LEVELLED => self.take_by_rule(consumers, slot),
+                LEVELLED => self.take_from_levels::<{ kind::ANY }>(consumers, slot),
                 _ => self.take_from_front(consumers, slot),
             };
             match taken {

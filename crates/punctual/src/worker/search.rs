@@ -9,7 +9,7 @@ use crate::pool::engine::Engine;
 use crate::task::record::Slot;
 
 /// As [`search`], for a worker that knows what [`kind`](crate::queue::kind) of queue it is.
-#[inline]
+#[inline(always)]
 pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot) -> bool {
     engine.room.pop_as::<KIND>(slot, || engine.offer_room())
 }

@@ -132,7 +132,7 @@ impl Worker<'_> {
         let is_their_turn = thief.turn.is_multiple_of(FAIR_EVERY);
         let is_urgent =
             locals.heed.has_front() || (KIND != kind::PLAIN && engine.room.has_more_urgent(locals.level()));
-        if (is_their_turn || is_urgent) && search::search_as::<KIND>(engine, slot) {
+        if (is_their_turn || is_urgent) && search::search(engine, slot) {
             self.lives_by_the_clock = false;
             return Ok(());
         }

@@ -6,7 +6,6 @@
 use super::{Consumers, Room, Taken};
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
-use crate::queue::segment::Owned;
 use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
@@ -14,13 +13,12 @@ use crate::task::{Class, block::Header};
 use crate::time::Tick;
 
 impl<G: Gate> Room<G> {
-    /// As [`Room::take`], of a room with levels and nothing at the front; `next` takes the one that comes next.
+    /// As [`Room::take`], of a room with levels and nothing at the front.
     #[inline(always)]
-    pub(super) fn take_from_levels(
+    pub(super) fn take_from_levels<const KIND: u8>(
         &self,
         mut guard: Guard<'_, Consumers>,
         slot: &mut Slot,
-        next: impl FnOnce(&mut Heads, &mut Slot) -> Option<(bool, Option<Owned>)>,
     ) -> Taken {
         let consumers = &mut *guard;
         let Some(heads) = &mut consumers.levels else {
@@ -29,7 +27,7 @@ impl<G: Gate> Room<G> {
         if heads.wants(&self.fresh) {
             self.refill_levels(heads);
         }
-        let Some((won, finished)) = next(heads, slot) else {
+        let Some((won, finished)) = heads.next_as::<KIND>(slot, &self.fresh) else {
             return Taken::Nothing;
         };
         self.count_popped(consumers, slot, won);
@@ -42,12 +40,6 @@ impl<G: Gate> Room<G> {
         }
         slot.let_go();
         Taken::Dead
-    }
-
-    /// As [`Room::take_from_levels`], whatever the rule is.
-    #[inline(never)]
-    pub(super) fn take_by_rule(&self, guard: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
-        self.take_from_levels(guard, slot, |heads, slot| heads.next(slot, &self.fresh))
     }
 
     #[inline(never)]
