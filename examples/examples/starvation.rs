@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
 const FLOOD: Duration = Duration::from_millis(1_000);
 const WORK: Duration = Duration::from_micros(500);
 const LOW: usize = 40;
