@@ -149,7 +149,9 @@ fn a_scope_on_a_lane_from_outside_waits_for_its_turn() {
             s.execute(|| tell.send(()).unwrap());
         });
     });
-    until("its task stands in line", || lane.view_stats().queued == 1);
+    until("its task waits", || lane.view_stats().queued == 1);
+    // The other worker is free: what is in the pool's queue before this runs before it.
+    pool.submit(|| ()).unwrap().join().unwrap();
     assert!(told.try_recv().is_err());
     drop(held);
     told.recv_timeout(LONG).unwrap();
