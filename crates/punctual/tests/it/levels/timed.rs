@@ -1,7 +1,7 @@
 //! Delayed tasks and schedules at a level: they compete once due.
 
 use super::{STEP, Stepper, queue};
-use crate::support::{LONG, until};
+use crate::support::{LONG, Random, until};
 use punctual::{Priority, PriorityQueue, Schedule};
 
 /// A delayed LOW task that is due, under a stream of URGENT ones; how many are taken before it, of at most 1000, when a tenth of
@@ -105,13 +105,15 @@ fn a_due_task_is_moved_like_a_queued_one() {
 #[test]
 fn a_due_task_goes_before_its_level_also_in_the_moment_of_a_resume() {
     let stepper = Stepper::new(queue().strict());
+    let mut random = Random::from_seed(5);
     for _ in 0..500 {
         drop(stepper.pool.after(STEP, stepper.body("due")).unwrap());
         stepper.clock.advance(STEP);
         stepper.submit(Priority::NORMAL, "queued");
         stepper.submit(Priority::URGENT, "urgent");
-        // At once after each: the worker is about to look for the next in a pool that was paused a moment ago.
+        // Soon after each: the worker still looks for the next in a pool that was paused a moment ago.
         let taken = [(); 3].map(|()| {
+            random.dawdle(2_000);
             stepper.pool.resume();
             stepper.told.recv_timeout(LONG).expect("a task waits")
         });
