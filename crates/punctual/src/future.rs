@@ -21,7 +21,7 @@
 //!
 //! # How it is made
 //!
-//! In: a time. Out: the polling task woken then, by an [`Alarm`] in the pool's timer store, or by the thread that drives
+//! In: a time. Out: the polling task woken then, by an alarm in the pool's timer store, or by the thread that drives
 //! the future itself.
 
 use crate::Timeout;

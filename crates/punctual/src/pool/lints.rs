@@ -1,7 +1,7 @@
 //! Settings that are allowed and often a mistake.
 //!
 //! In: what a pool is, or would be, built with. Out: a [`Lint`] for each, with a code that stays. Not here: what is wrong,
-//! which is refused ([`builder`](super::builder)), and what a running pool's figures say ([`Advice`](crate::Advice)).
+//! which is refused ([`builder`](super::builder)), and what a running pool's figures say ([`Advice`]).
 
 use super::builder::OnBlocking;
 use super::crew::Growth;

@@ -65,7 +65,7 @@ pub(crate) struct Header {
     waker: Cell<MaybeUninit<Waker>>,
 }
 
-/// `K` is the [`Delay`] or [`Appointment`] of a delayed task; nothing for all others. `W` is the [`Waking`] of a future.
+/// `K` is the [`Delay`] or [`Appointment`] of a delayed task; nothing for all others. `W` is the [`Waking`](super::waking::Waking) of a future.
 #[repr(C)]
 struct Block<K, F, T, W = ()> {
     header: Header,
@@ -145,7 +145,7 @@ struct Table {
     drop_value: unsafe fn(NonNull<Header>),
     /// Of a future: polls it once. `None`: it is not ready.
     poll: unsafe fn(NonNull<Header>) -> Option<End>,
-    /// Of a future: how far behind the header its [`Waking`] lies.
+    /// Of a future: how far behind the header its [`Waking`](super::waking::Waking) lies.
     waking: usize,
     /// By which clock a delayed task goes.
     axis: Option<Axis>,
