@@ -199,10 +199,10 @@ mod tests {
     fn a_row_compares_medians_and_spreads_over_the_pairs() {
         let mut samples = Samples::default();
         for (round, (ours, theirs)) in [(10.0, 40.0), (20.0, 50.0), (15.0, 45.0)].into_iter().enumerate() {
-            samples.add(Scenario::B, Peer::Ours, round, Ok(vec![Some(ours), None]));
-            samples.add(Scenario::B, Peer::Rayon, round, Ok(vec![Some(theirs), None]));
+            samples.add(Scenario::F, Peer::Ours, round, Ok(vec![Some(ours), None]));
+            samples.add(Scenario::F, Peer::Crossbeam, round, Ok(vec![Some(theirs), None]));
         }
-        let rows = samples.rows(Scenario::B);
+        let rows = samples.rows(Scenario::F);
         assert_eq!(rows.len(), 1, "the metric nobody reported has no row");
         let row = &rows[0];
         assert_eq!((row.ours, row.theirs, row.ratio), (Some(15.0), 45.0, Some(3.0)));

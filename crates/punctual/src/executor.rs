@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code)]
 
+mod adapter;
 mod apart;
 mod spawn;
 mod task_builder;
@@ -25,6 +26,7 @@ use crate::task::block::{Entry, Options, Origin};
 use crate::task::home::HomeRef;
 use crate::task::record::{Arrival, Boxed, Inline, Payload, fits_inline};
 use crate::task::view::View;
+use crate::task::watch::Limits;
 use crate::task::{Class, Priority, here};
 use crate::{Reason, Rejected};
 use std::any::Any;
@@ -285,6 +287,11 @@ impl Executor {
                 Ok(options) => options,
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
+            if executor.engine.is_adapter() {
+                // There is no line: whoever runs its tasks takes this one, or gives it back.
+                let entry = executor.entry(class, true, Some(options), f);
+                return executor.submit_entry(class, entry, Patience::Policy, Engine::admit_any);
+            }
             match executor.engine.wait_in_line().await {
                 Ok(permit) => executor.submit_granted(class, options, permit, f),
                 Err(reason) => {
@@ -500,6 +507,10 @@ impl Executor {
             return Err(Reason::Forked);
         }
         let engine = &self.engine;
+        let has_limits = options.expires_in.is_some() || options.limits != Limits::default();
+        if has_limits && engine.is_adapter() {
+            return Err(Reason::NoTimer);
+        }
         if engine.clock.is_manual() {
             options.clock = Some(engine.clock.clone());
         }

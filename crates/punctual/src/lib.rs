@@ -248,8 +248,8 @@ pub use observe::{
     Advice, Explanation, Histogram, LevelStats, Lint, RejectCounts, Stats, StopCounts, ViewStats,
 };
 pub use pool::{
-    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, MAX_THREADS, OnBlocking, OnDrop, Pool,
-    PoolBuilder, Refusal, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
+    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_THREADS, OnBlocking, OnDrop,
+    Pool, PoolBuilder, Refusal, RefusedJob, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
 };
 pub use queue::{Capacity, PriorityQueue, Queue};
 pub use task::{Outcome, Priority, TaskInfo};

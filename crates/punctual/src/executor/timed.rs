@@ -108,6 +108,10 @@ impl Executor {
         T: Send + 'static,
     {
         let priority = options.as_ref().and_then(|options| options.priority);
+        if self.engine.is_adapter() {
+            self.engine.count_refused(&Reason::NoTimer, 1);
+            return Err(Rejected::new(f, Reason::NoTimer));
+        }
         if options.is_some() || self.engine.is_special() {
             options = match self.prepare(options.unwrap_or_default()) {
                 Ok(options) => Some(options),
@@ -245,6 +249,8 @@ impl Executor {
         let engine = &self.engine;
         let checked = if engine.is_forked() {
             Err(Reason::Forked)
+        } else if engine.is_adapter() {
+            Err(Reason::NoTimer)
         } else if let Err(error) = when.check() {
             Err(Reason::Invalid(error.into()))
         } else if engine.state() >= State::Shutdown || self.view.as_ref().is_some_and(View::is_closed) {

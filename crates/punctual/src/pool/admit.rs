@@ -154,6 +154,9 @@ impl Engine {
         class: Class,
         payload: P,
     ) -> Result<bool, Refused<P>> {
+        if let Some(foreign) = &self.config.foreign {
+            return self.hand_out(foreign, class, payload);
+        }
         if class.is_apart() {
             self.admit_apart(class, payload)
         } else {
@@ -194,7 +197,7 @@ impl Engine {
     /// further look. `in_line`: this is the turn of whoever stands first in line.
     pub(super) fn plan(&self, producers: &mut Producers<Crew>, in_line: bool) -> Plan {
         producers.shut();
-        if producers.is_closed() {
+        if producers.is_closed() || self.is_adapter() {
             return Plan::Refuse(Refusal::Closed);
         }
         let held = producers.held(&self.room);
@@ -373,6 +376,7 @@ impl Engine {
 
     pub(super) fn reason_of(&self, refusal: Refusal) -> Reason {
         match refusal {
+            Refusal::Closed if self.is_adapter() => self.no_threads(),
             Refusal::Closed => Reason::ShutDown,
             Refusal::Full { waiting, capacity } => Reason::Full {
                 queued: waiting,

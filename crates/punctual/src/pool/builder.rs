@@ -5,6 +5,7 @@
 
 use super::crew::Growth;
 use super::engine::Engine;
+use super::foreign::{Foreign, Job, RefusedJob};
 use super::owner::OnDrop;
 use super::reject::Reject;
 use super::resize::check_keep_alive;
@@ -52,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) on_thread_stop: Option<ThreadHook>,
     pub(crate) on_blocking: OnBlocking,
     pub(crate) nice: Option<i32>,
+    /// Who runs the tasks instead of workers.
+    pub(crate) foreign: Option<Foreign>,
     /// What each worker holds for its life.
     pub(crate) enter: Option<EnterHook>,
 }
@@ -118,6 +121,7 @@ pub struct PoolBuilder {
     on_terminated: Option<Box<dyn FnOnce() + Send>>,
     on_blocking: OnBlocking,
     nice: Option<i32>,
+    foreign: Option<Foreign>,
     hooks: Hooks,
 }
 
@@ -165,6 +169,7 @@ impl PoolBuilder {
             on_terminated: None,
             on_blocking: OnBlocking::default(),
             nice: None,
+            foreign: None,
             hooks: Hooks::default(),
         }
     }
@@ -527,6 +532,15 @@ impl PoolBuilder {
         self
     }
 
+    /// Its tasks are given to this, and it has no workers.
+    pub(crate) fn foreign(
+        mut self,
+        f: impl Fn(Job) -> Result<(), RefusedJob> + Send + Sync + 'static,
+    ) -> Self {
+        self.foreign = Some(Arc::new(f));
+        self
+    }
+
     /// What is often a mistake in the settings so far. Nothing is refused for it; what is wrong is an error of
     /// [`PoolBuilder::build`].
     #[must_use]
@@ -645,6 +659,7 @@ impl PoolBuilder {
             on_thread_stop: self.on_thread_stop,
             on_blocking: self.on_blocking,
             nice: self.nice,
+            foreign: self.foreign,
         };
         let pool = Pool::of(Engine::start(config, self.hooks, self.on_terminated));
         if self.prestart && pool.prestart() < size.core {

@@ -196,7 +196,10 @@ impl Engine {
                 .as_ref()
                 .map_or(0, |discipline| discipline.levels);
             // A generation has sixteen bits: no process has the other one.
-            let is_plain = hooks.decorators.is_empty() && !clock.is_manual() && !config.inherits_priority;
+            let is_plain = hooks.decorators.is_empty()
+                && !clock.is_manual()
+                && !config.inherits_priority
+                && config.foreign.is_none();
             let plain_generation = if is_plain {
                 u32::from(fork::generation())
             } else {

@@ -13,6 +13,7 @@ mod cover;
 pub(crate) mod crew;
 pub(crate) mod engine;
 mod explain;
+pub(crate) mod foreign;
 pub(crate) mod fork;
 mod futures;
 mod keeper;
@@ -44,6 +45,7 @@ mod watch;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, OnBlocking, PoolBuilder};
 pub use crew::Growth;
+pub use foreign::{Job, RefusedJob};
 pub use owner::OnDrop;
 pub use reject::{Answer, Refusal, Reject};
 pub use repeating::{RunOutcome, ScheduleHandle, ScheduleStats};

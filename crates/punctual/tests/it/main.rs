@@ -1,5 +1,7 @@
 //! The pool from outside: one binary, a module per promise.
 
+/// Executors round somebody else's threads: `REA-04`, `REA-18`.
+mod adapting;
 /// Lints, advice, niceness, workers that must not block: `REA-20`.
 mod advising;
 /// Threads of their own: `KOT-..`, `PRI-10`, traps 55 to 60.
