@@ -88,6 +88,9 @@ impl Engine {
             self.timers.refuse();
             self.run_state.raise(State::Shutdown);
         });
+        // A task that has been taken out and not claimed yet must not be given a place in a queue that nobody looks at.
+        self.room.refuse_moves();
+        self.timers.due.refuse_moves();
     }
 
     fn take_all_out(&self) -> Vec<Unrun> {

@@ -52,6 +52,8 @@ pub(crate) struct Producers<G> {
     covered: u64,
     pub(super) closed: bool,
     pub(super) paused: bool,
+    /// Nothing that waits is given another place.
+    are_moves_refused: bool,
     /// Of the deques, where the room has some: open while any number of records may be written without a look.
     way_in: Option<Arc<WayIn>>,
     pub(crate) gate: G,
@@ -85,6 +87,7 @@ impl<G: Gate> Producers<G> {
             covered: 0,
             closed: false,
             paused: false,
+            are_moves_refused: false,
             way_in,
             gate,
         }
@@ -155,6 +158,14 @@ impl<G: Gate> Producers<G> {
                 *until = until.saturating_sub(1);
             }
         }
+    }
+
+    pub(super) fn refuse_moves(&mut self) {
+        self.are_moves_refused = true;
+    }
+
+    pub(super) fn refuses_moves(&self) -> bool {
+        self.are_moves_refused
     }
 
     pub(crate) fn capacity(&self) -> Capacity {

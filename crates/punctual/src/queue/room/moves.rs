@@ -57,9 +57,17 @@ impl<G: Gate> Room<G> {
         }
     }
 
+    /// From now on no task of this room is given another place: it is about to be emptied for good.
+    pub(crate) fn refuse_moves(&self) {
+        self.producers.lock().refuse_moves();
+    }
+
     fn try_to_relocate(&self, task: &Arc<Reference>, to: Destination, clock: &Clock) -> Try {
         let mut consumers = self.consumers.lock();
         let mut producers = self.producers.lock();
+        if producers.refuses_moves() {
+            return Try::NotWaiting;
+        }
         let header = task.header();
         let before = self.level_of_task(header);
         let (class, level) = match to {
