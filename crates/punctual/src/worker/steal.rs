@@ -10,6 +10,7 @@ use crate::pool::staff::Departure;
 use crate::queue::deque::{Local, Taken};
 use crate::queue::kind;
 use crate::queue::locals::{Locals, Victims};
+use crate::sync::yield_now;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 
@@ -68,6 +69,7 @@ impl<'a> Thief<'a> {
             return false;
         }
         let first = self.below(count);
+        let mut is_busy = false;
         for index in 0..count {
             let victim = &self.victims.deques()[(first + index) % count];
             loop {
@@ -77,11 +79,19 @@ impl<'a> Thief<'a> {
                         return true;
                     }
                     Taken::Dead => let_go(engine, slot),
-                    Taken::Nothing | Taken::Busy => break,
+                    Taken::Nothing => break,
+                    Taken::Busy => {
+                        is_busy = true;
+                        break;
+                    }
                 }
             }
         }
         self.local.count_in_vain();
+        if is_busy {
+            // What it sees, and does not get, keeps it from sleeping: whoever is at it gets on with it.
+            yield_now();
+        }
         false
     }
 }
