@@ -7,6 +7,7 @@ use punctual::{Pool, Priority, Queue, future};
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,8 +28,10 @@ fn runtime() -> Runtime {
 
 /// A pool on whose threads tokio's input and output works.
 fn entered(runtime: &Runtime) -> Pool {
-    // A guard borrows its handle, and lives as long as its thread.
+    static HANDLES: Mutex<Vec<&'static Handle>> = Mutex::new(Vec::new());
+    // A guard borrows its handle, and lives as long as its thread. In sight, so that nobody takes it for lost.
     let handle: &'static Handle = Box::leak(Box::new(runtime.handle().clone()));
+    HANDLES.lock().expect("nothing panics under it").push(handle);
     Pool::builder("io")
         .core_threads(2)
         .queue(Queue::priority(1_000))
