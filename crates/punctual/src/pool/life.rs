@@ -8,6 +8,7 @@
 use super::engine::Engine;
 use super::state::State;
 use crate::handle::Unrun;
+use crate::queue::room::Drawn;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use crate::sync::{atomic, this_thread};
 use crate::task::block::Entry;
@@ -127,10 +128,22 @@ impl Engine {
     fn take_waiting_out(&self) -> Vec<Unrun> {
         self.fire_all();
         let mut unrun = Vec::new();
+        // What was moved after it was taken out, and before it was claimed, lies in the queue again.
+        while self.take_out(&mut unrun) {}
+        self.task_removed();
+        unrun
+    }
+
+    /// Once. True: there may be more, that was moved meanwhile.
+    fn take_out(&self, unrun: &mut Vec<Unrun>) -> bool {
+        let mut was_moved = false;
         // In one section: what ends meanwhile must not make room in the queue for one that should come back.
         let (queued, in_line) = self.room.drain_with(|| self.clear_lines());
         // What was due comes first, as it would have.
-        for mut slot in self.timers.due.drain().chain(queued) {
+        let due = &self.timers.due;
+        let claim_due = |slot| (due.claim_drained(&slot), slot);
+        let claim_queued = |slot| (self.room.claim_drained(&slot), slot);
+        for (claim, mut slot) in due.drain().map(claim_due).chain(queued.map(claim_queued)) {
             if slot.is_woken() {
                 // No drain gives a future back that has begun.
                 slot.take_entry()
@@ -138,8 +151,9 @@ impl Engine {
                     .for_each(|entry| self.keep_woken(entry));
                 continue;
             }
-            if !slot.claim_to_remove() {
+            if claim != Drawn::Claimed {
                 // Cancelled meanwhile, and the canceller counts it; or it has a later record.
+                was_moved |= claim == Drawn::Moved;
                 slot.let_go();
                 continue;
             }
@@ -163,8 +177,7 @@ impl Engine {
                 Claim::Lost => each.entry.let_go(),
             }
         }
-        self.task_removed();
-        unrun
+        was_moved
     }
 
     fn drain_claimed(&self, entry: Entry) -> Option<Unrun> {

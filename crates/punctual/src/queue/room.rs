@@ -590,6 +590,21 @@ impl<G: Gate> Room<G> {
         swept.dead.into_iter().for_each(Dead::let_go);
     }
 
+    /// Claims what a drain took out, as removed. Under the lock that keeps it from being moved: a record that becomes outdated
+    /// between the look and the claim would let go of a share that is another's by then.
+    pub(crate) fn claim_drained(&self, slot: &Slot) -> Drawn {
+        let _consumers = self.consumers.lock();
+        if slot.is_woken() {
+            Drawn::Gone
+        } else if slot.claim_to_remove() {
+            Drawn::Claimed
+        } else if slot.is_elsewhere() {
+            Drawn::Moved
+        } else {
+            Drawn::Gone
+        }
+    }
+
     /// Takes everything out, in order. The tasks are not claimed yet and still hold their permits.
     pub(crate) fn drain(&self) -> Drained {
         self.drain_with(|| ()).0
@@ -697,6 +712,16 @@ impl<G: Gate> Room<G> {
         };
         (arrived != 0).then_some(arrived)
     }
+}
+
+/// What became of a record that a drain took out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    Claimed,
+    /// Its task has a later record, and waits.
+    Moved,
+    /// Its task was claimed elsewhere; or it is a future that was woken, which nobody takes out.
+    Gone,
 }
 
 /// Records taken out by [`Room::drain`], in order. Dead ones are among them.

@@ -439,6 +439,12 @@ impl Slot {
             .is_some_and(|entry| entry.header().state.load().is_claimed() || self.is_outdated(entry))
     }
 
+    /// Whether its task waits still, by a later record. Under a lock of its room.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.peek_entry()
+            .is_some_and(|entry| self.is_outdated(entry) && !entry.header().state.load().is_claimed())
+    }
+
     /// Empties a slot whose task was claimed elsewhere, or has moved on.
     #[cold]
     #[inline(never)]

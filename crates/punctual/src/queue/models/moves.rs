@@ -6,7 +6,7 @@
 use super::Log;
 use crate::Priority;
 use crate::models::model;
-use crate::queue::room::Room;
+use crate::queue::room::{Drawn, Room};
 use crate::queue::rules::Rule;
 use crate::queue::{Capacity, Discipline};
 use crate::sync::Arc;
@@ -204,7 +204,7 @@ fn a_move_meets_a_drain() {
         let mover = scene.moving(URGENT);
         let mut returned = 0;
         for mut slot in scene.room.drain() {
-            if !slot.claim_to_remove() {
+            if scene.room.claim_drained(&slot) != Drawn::Claimed {
                 slot.let_go();
                 continue;
             }

@@ -174,9 +174,11 @@ fn pri_06_on_two_workers_an_unused_share_goes_to_the_others_in_proportion() {
     assert_shares(&of_three[..9_000], [0.0, 0.6, 0.3, 0.1]);
     // The urgent ones end on the way: after that the others share what is left.
     let picks = picks([50, 30, 15, 5], [2_000, 6_000, 3_000, 1_000]);
-    let last = picks.iter().rposition(|pick| *pick == 0).unwrap();
-    assert_shares(&picks[..last - 10], [0.5, 0.3, 0.15, 0.05]);
-    assert_shares(&picks[last + 10..10_000], [0.0, 0.6, 0.3, 0.1]);
+    // Of the last ones each worker may note one late, when it was not let run for a while.
+    let mut urgent = (0..picks.len()).filter(|place| picks[*place] == 0);
+    let last = urgent.nth(1_990).unwrap();
+    assert_shares(&picks[..last], [0.5, 0.3, 0.15, 0.05]);
+    assert_shares(&picks[last + 40..10_000], [0.0, 0.6, 0.3, 0.1]);
 }
 
 #[test]

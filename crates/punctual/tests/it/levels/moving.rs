@@ -207,6 +207,31 @@ fn a_join_from_a_worker_runs_a_moved_task_in_place() {
     assert_all_settled(&pool.stats());
 }
 
+/// What is moved while it is being taken out is not left behind in the queue, where nobody would look for it.
+#[test]
+fn a_drain_takes_out_what_is_being_moved() {
+    for (rule, queue) in rules() {
+        let pool = pool(queue);
+        let _held = hold(&pool);
+        for round in 0..500 {
+            let tasks: Vec<_> = (0..4).map(|_| pool.submit(|| ()).unwrap()).collect();
+            let references: Vec<_> = tasks.iter().map(TaskHandle::task_ref).collect();
+            let mover = std::thread::spawn(move || {
+                for level in 0..4 {
+                    for reference in &references {
+                        let _ = reference.set_priority(Priority::level(level));
+                    }
+                }
+            });
+            Random::from_seed(round).dawdle(2_000);
+            let unrun = pool.drain();
+            let queued = pool.stats().queued;
+            mover.join().unwrap();
+            assert_eq!((unrun.len(), queued), (4, 0), "{rule}, round {round}");
+        }
+    }
+}
+
 /// Movers, cancellers and workers at once: every task ends once, and the books balance.
 #[test]
 fn moves_meet_claims_from_every_side() {
