@@ -9,7 +9,7 @@
 //! The way through the files: `args` says what to do, `catalog` what there is, `run` makes the rounds, `spawn` starts
 //! the children (`jvm` those in Java), a child goes through `child` into `measure`, which drives a pool through
 //! `contend` and counts with `count`. What knows time goes through `measure/timers` and `contend/timers`, what knows levels
-//! through `measure/levels`, what knows keys through `measure/keyed`. Answers are collected in `samples` and shown by `table`, `bar`, `json`, `svg`.
+//! through `measure/levels`, what knows keys through `measure/keyed`, what blocks through `measure/elastic`. Answers are collected in `samples` and shown by `table`, `bar`, `json`, `svg`.
 //!
 //! # Counting instructions
 //!

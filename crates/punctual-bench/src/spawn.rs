@@ -13,7 +13,9 @@ use std::{
 use crate::{
     catalog::{Kind, Peer, Scenario, Sizes},
     child,
+    contend::CAP_VARIABLE,
     jvm::Jvm,
+    measure::elastic::CAP,
     proc::Usage,
 };
 
@@ -54,6 +56,7 @@ impl Spawner {
         };
         command
             .args([scenario.id(), peer.name(), &sizes.to_string()])
+            .env(CAP_VARIABLE, CAP.to_string())
             .stdout(Stdio::piped());
         Ok(command)
     }

@@ -96,6 +96,12 @@ const SUSPENDED: &[Metric] = &[
     metric("suspended", "B/future"),
     metric("suspended_heap", "B/future"),
 ];
+const BURST: &[Metric] = &[
+    metric("burst_cold", "ms"),
+    metric("burst_warm", "ms"),
+    metric("threads", "threads"),
+];
+const MEAN_WAIT: &[Metric] = &[metric("mean_wait", "us")];
 const SHARES: &[Metric] = &[metric("share_error", "%")];
 
 impl Scenario {
@@ -121,13 +127,16 @@ impl Scenario {
             Scenario::N3 => FUTURES,
             Scenario::N3Bytes => SUSPENDED,
             Scenario::N5 => SHARES,
+            Scenario::O1 => BURST,
+            Scenario::O2 => MEAN_WAIT,
             Scenario::A
             | Scenario::A2
             | Scenario::B
             | Scenario::C
             | Scenario::D
             | Scenario::F
-            | Scenario::N4 => NS_PER_TASK,
+            | Scenario::N4
+            | Scenario::O3 => NS_PER_TASK,
         }
     }
 

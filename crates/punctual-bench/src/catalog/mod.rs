@@ -44,10 +44,13 @@ pub(crate) enum Scenario {
     N3Bytes,
     N4,
     N5,
+    O1,
+    O2,
+    O3,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Scenario; 27] = [
+    pub(crate) const ALL: [Scenario; 30] = [
         Scenario::A,
         Scenario::A2,
         Scenario::B,
@@ -75,6 +78,9 @@ impl Scenario {
         Scenario::N3Bytes,
         Scenario::N4,
         Scenario::N5,
+        Scenario::O1,
+        Scenario::O2,
+        Scenario::O3,
     ];
 
     pub(crate) fn letter(self) -> &'static str {
@@ -112,6 +118,9 @@ impl Scenario {
             Scenario::N3Bytes => "N3-bytes",
             Scenario::N4 => "N4",
             Scenario::N5 => "N5",
+            Scenario::O1 => "O1",
+            Scenario::O2 => "O2",
+            Scenario::O3 => "O3",
         }
     }
 
@@ -144,6 +153,9 @@ impl Scenario {
             Scenario::N3Bytes => "memory per suspended future whose handle is kept",
             Scenario::N4 => "submit and run over 10k keys, in order per key, at most 8192 in flight",
             Scenario::N5 => "shares 50/30/15/5, all levels full: largest error in any 1000 picks",
+            Scenario::O1 => "a burst of tasks that sleep 10 ms, at most 64 threads; warm = threads are there",
+            Scenario::O2 => "4 threads, a task each 0.5 ms, one in 32 sleeps 10 ms: mean wait",
+            Scenario::O3 => "100k lanes of 10 tasks, in order per lane, at most 8192 in flight",
         }
     }
 
@@ -183,10 +195,16 @@ impl Scenario {
         matches!(self, Scenario::M | Scenario::N1 | Scenario::N2 | Scenario::N5)
     }
 
+    /// Needs threads for work that blocks, or lanes.
+    pub(crate) fn is_elastic(self) -> bool {
+        matches!(self, Scenario::O1 | Scenario::O2 | Scenario::O3)
+    }
+
     /// Whom the control repeats.
     pub(crate) fn controlled(self) -> Peer {
         match self {
             Scenario::N4 => Peer::OursKeyed,
+            _ if self.is_elastic() => Peer::OursLanes,
             _ if self.is_levelled() => Peer::OursStrict,
             _ => Peer::Ours,
         }
@@ -208,10 +226,11 @@ impl Scenario {
 
     fn takes(self, peer: Peer) -> bool {
         use Peer::{
-            AsyncExecutor, AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1,
+            AsyncExecutor, AsyncIo, BareFutex, BareFutexSlack1, BareNanosleep, BareNanosleepSlack1, Blocking,
             Crossbeam, Futures, HeapPool, JFixedAbq, JFixedLbq, JStpe, JTpePbq, MapInFront, Ours, OursAgain,
-            OursBounded, OursFifo, OursKeyed, OursShares, OursStealing, OursStrict, OursUnordered, SchedTp,
-            Tokio, TokioDelayQueue, TokioInterval, TokioSleep, TokioSpawnSleep,
+            OursBounded, OursFifo, OursKeyed, OursLanes, OursPinned, OursShares, OursStealing, OursStrict,
+            OursUnordered, SchedTp, Tokio, TokioBlocking, TokioDelayQueue, TokioInterval, TokioSleep,
+            TokioSpawnSleep,
         };
         let is_ours = matches!(peer, Ours | OursAgain);
         match self {
@@ -222,6 +241,9 @@ impl Scenario {
             Scenario::N3 | Scenario::N3Bytes => is_ours || matches!(peer, Tokio | AsyncExecutor | Futures),
             Scenario::N4 => matches!(peer, OursKeyed | OursAgain | MapInFront | OursUnordered),
             Scenario::N5 => peer == OursShares,
+            Scenario::O1 => matches!(peer, OursLanes | OursAgain | TokioBlocking | Blocking),
+            Scenario::O2 => matches!(peer, OursLanes | OursAgain | OursPinned),
+            Scenario::O3 => matches!(peer, OursLanes | OursAgain | OursUnordered),
             _ if peer.is_levelled() => false,
             Scenario::F => is_ours || matches!(peer, Crossbeam | JFixedLbq | JFixedAbq),
             Scenario::GInsert | Scenario::GBytes | Scenario::GChurn => {
@@ -293,6 +315,7 @@ impl Scenario {
             Scenario::N5 => {
                 Some("in percent of the level's target; two picks that change places are 2 in LOW")
             }
+            Scenario::O2 => Some("ours-pinned: a pool of one thread for each place, tasks dealt out in turn"),
             _ => None,
         }
     }

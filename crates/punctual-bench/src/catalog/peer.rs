@@ -18,6 +18,8 @@ pub(crate) enum Peer {
     OursShares,
     /// Ours through `keyed`.
     OursKeyed,
+    /// Ours for work that blocks.
+    OursLanes,
     /// The control: ours under a second name. What its row shows is noise.
     OursAgain,
     Rayon,
@@ -30,6 +32,10 @@ pub(crate) enum Peer {
     Crossbeam,
     /// One pool of ours without levels, where the one with levels is measured: what there was before.
     OursFifo,
+    /// Pools of one thread each.
+    OursPinned,
+    /// The crate of that name.
+    Blocking,
     /// A heap behind a lock and two threads: what people write when they need priorities.
     HeapPool,
     /// A map of lines behind a lock, before a pool of ours: what people write to keep tasks of a key in order.
@@ -68,7 +74,7 @@ pub(crate) enum Kind {
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 35] = [
+    pub(crate) const ALL: [Peer; 38] = [
         Peer::Ours,
         Peer::OursBounded,
         Peer::OursStealing,
@@ -76,6 +82,7 @@ impl Peer {
         Peer::OursAging,
         Peer::OursShares,
         Peer::OursKeyed,
+        Peer::OursLanes,
         Peer::OursAgain,
         Peer::Rayon,
         Peer::Tokio,
@@ -86,6 +93,8 @@ impl Peer {
         Peer::RustyPool,
         Peer::Crossbeam,
         Peer::OursFifo,
+        Peer::OursPinned,
+        Peer::Blocking,
         Peer::HeapPool,
         Peer::MapInFront,
         Peer::SchedTp,
@@ -115,6 +124,7 @@ impl Peer {
             Peer::OursAging => "ours-aging",
             Peer::OursShares => "ours-shares",
             Peer::OursKeyed => "ours-keyed",
+            Peer::OursLanes => "ours-lanes",
             Peer::OursAgain => "ours-again",
             Peer::Rayon => "rayon",
             Peer::Tokio => "tokio",
@@ -125,6 +135,8 @@ impl Peer {
             Peer::RustyPool => "rusty_pool",
             Peer::Crossbeam => "crossbeam",
             Peer::OursFifo => "ours-fifo",
+            Peer::OursPinned => "ours-pinned",
+            Peer::Blocking => "blocking",
             Peer::HeapPool => "heap-pool",
             Peer::MapInFront => "map-in-front",
             Peer::OursUnordered => "ours-unordered",
@@ -149,7 +161,9 @@ impl Peer {
     pub(crate) fn kind(self) -> Kind {
         match self {
             Peer::Ours | Peer::OursBounded | Peer::OursStealing => Kind::Ours,
-            Peer::OursStrict | Peer::OursAging | Peer::OursShares | Peer::OursKeyed => Kind::Ours,
+            Peer::OursStrict | Peer::OursAging | Peer::OursShares | Peer::OursKeyed | Peer::OursLanes => {
+                Kind::Ours
+            }
             Peer::OursAgain => Kind::Control,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp | Peer::JStpe | Peer::JTpePbq => Kind::Jvm,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
@@ -172,6 +186,7 @@ impl Peer {
             Peer::TokioInterval | Peer::AsyncIo | Peer::JStpe => false,
             Peer::OursFifo | Peer::HeapPool | Peer::JTpePbq => false,
             Peer::OursKeyed | Peer::MapInFront | Peer::OursUnordered => false,
+            Peer::OursLanes | Peer::OursPinned | Peer::Blocking => false,
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 false
             }
@@ -213,6 +228,7 @@ impl Peer {
             (Peer::OursStrict, _) => "4 levels, strict",
             (Peer::OursAging, _) => "4 levels, aging",
             (Peer::OursKeyed, _) => "keyed",
+            (Peer::OursLanes, _) => "lanes",
             (Peer::OursShares, _) => "4 levels, shares",
             // Beside the queue that is made for forking, the row must not pass for one.
             (_, Scenario::D) => "plain queue",

@@ -39,6 +39,9 @@ impl Scenario {
             Scenario::N3 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
             Scenario::N3Bytes => (Sizes::new(1_000_000, 1), Sizes::new(500_000, 1)),
             Scenario::N4 => (Sizes::new(1_000_000, 3), Sizes::new(250_000, 3)),
+            Scenario::O1 => (Sizes::new(1_000, 3), Sizes::new(1_000, 3)),
+            Scenario::O2 => (Sizes::new(8_000, 1), Sizes::new(2_000, 1)),
+            Scenario::O3 => (Sizes::new(1_000_000, 3), Sizes::new(1_000_000, 3)),
             // The 99th percentile needs the thousand.
             Scenario::N2 => (Sizes::new(3_000, 1), Sizes::new(1_000, 1)),
             Scenario::N5 => (Sizes::new(500_000, 1), Sizes::new(100_000, 1)),

@@ -5,6 +5,7 @@
 //! a counted clone per task, and shutting down is in no scenario.
 
 mod async_pools;
+mod elastic;
 mod futures;
 mod heap_pool;
 mod keyed;
@@ -13,6 +14,7 @@ mod thread_pools;
 pub(crate) mod timers;
 
 pub(crate) use async_pools::{AsyncExecutor, Futures, Tokio, TokioBlocking};
+pub(crate) use elastic::{Blocking, CAP_VARIABLE, Elastic, OursLanes, OursPinned, TokioElastic};
 pub(crate) use futures::Spawns;
 pub(crate) use heap_pool::HeapPool;
 pub(crate) use keyed::{Keyed, MapInFront, OursKeyed};

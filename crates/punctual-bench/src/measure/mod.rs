@@ -1,6 +1,7 @@
 //! The scenarios themselves, once for every Rust pool. In: a scenario, a peer, sizes. Out: named numbers. Not here:
 //! rounds, statistics, and which numbers are compared: a child process runs one scenario with one peer and ends.
 
+pub(crate) mod elastic;
 mod futures;
 mod idle;
 mod keyed;
@@ -59,6 +60,9 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
     }
     if matches!(scenario, Scenario::N3 | Scenario::N3Bytes) {
         return futures::run(scenario, peer, sizes);
+    }
+    if scenario.is_elastic() {
+        return elastic::run(scenario, peer, sizes);
     }
     if scenario == Scenario::N4 {
         return keyed::run(peer, sizes);
