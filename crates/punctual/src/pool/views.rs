@@ -85,8 +85,10 @@ impl Engine {
         view: &Arc<View>,
         entry: Entry,
     ) -> Result<bool, Refused<Entry>> {
+        // The first look is for the view's memory to be near when the lock is held, for which others wait; the second counts.
+        let barred = view.admits().err();
         let mut producers = self.room.producers();
-        if let Err(barred) = view.admits() {
+        if let Some(barred) = barred.or_else(|| view.admits().err()) {
             drop(producers);
             let reason = self.reason_of_barred(barred);
             return Err(Refused {

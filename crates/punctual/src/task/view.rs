@@ -31,6 +31,10 @@ const DEAD_SLACK: usize = 1024;
 /// The line of a listed view keeps so many places when it becomes empty; others, of which there may be many, keep none.
 const KEPT_PLACES: usize = 64;
 
+/// Of the lines of views that are not listed so many are kept for the next, if they have at most so many places.
+const SPARE_LINES: usize = 1024;
+const SHORT_LINE: usize = 8;
+
 /// Of a line that nobody watches one arrival in this many is noted.
 const NOTE_EVERY: usize = 16;
 
@@ -74,9 +78,13 @@ pub(crate) struct View {
     pub(crate) kind: Kind,
     /// What holds of it or of one that it is inside of: bits.
     nature: u8,
+    /// Refuses tasks. Written under the gate's lock.
+    is_closed: AtomicBool,
     /// Whether a task of it was ever delayed, and whether there ever was a view inside of it.
     pub(crate) had_delayed: AtomicBool,
     pub(crate) had_children: AtomicBool,
+    /// Tasks that were accepted and have not left. Written under the gate's lock.
+    present: AtomicU32,
     gate: Lock<Gate>,
 }
 
@@ -97,13 +105,10 @@ struct Gate {
     /// Of a lane, the address of the task that has the slot, which lives while it stands here.
     mark: u64,
     slots: u32,
-    /// Tasks that were accepted and have not left.
-    present: u32,
     /// Entries in the line whose task has been claimed; may be too many, when gates stand behind each other.
     dead: u32,
     /// Threads to be told when a slot becomes free.
     watchers: u32,
-    is_closed: bool,
 }
 
 /// A task in a line.
@@ -191,18 +196,18 @@ impl View {
             cap: plan.cap,
             kind: plan.kind,
             nature,
+            is_closed: AtomicBool::new(false),
             had_delayed: AtomicBool::new(false),
             had_children: AtomicBool::new(false),
+            present: AtomicU32::new(0),
             gate: Lock::new(Gate {
                 line: VecDeque::new(),
                 ran: 0,
                 noted: 0,
                 mark: 0,
                 slots: 0,
-                present: 0,
                 dead: 0,
                 watchers: 0,
-                is_closed: false,
             }),
         })
     }
@@ -236,18 +241,21 @@ impl View {
         &self.home
     }
 
-    /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock.
+    /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock. Without
+    /// the gate's, mostly: those that wait are among those that are here.
     pub(crate) fn admits(self: &Arc<Self>) -> Result<(), Barred> {
         let may_refuse = |view: &View| view.nature & MAY_REFUSE != 0;
         if !may_refuse(self) {
             return Ok(());
         }
         for view in self.chain().take_while(|view| may_refuse(view)) {
-            let gate = view.gate.lock();
-            if gate.is_closed {
+            if view.is_closed.load(Acquire) {
                 return Err(Barred::Closed);
             }
-            let waiting = gate.waiting(view);
+            if view.present.load(Relaxed) < view.cap {
+                continue;
+            }
+            let waiting = view.gate.lock().waiting(view);
             if view.cap != ANY_NUMBER && waiting >= view.cap as usize {
                 let cap = view.cap as usize;
                 return Err(Barred::Full { waiting, cap });
@@ -262,20 +270,31 @@ impl View {
 
     /// A task of it was accepted.
     pub(crate) fn arrive(&self) {
-        self.gate.lock().present += 1;
+        let _gate = self.gate.lock();
+        self.comes(1);
+    }
+
+    /// Under the gate's lock.
+    fn comes(&self, tasks: u32) {
+        self.present.store(self.present.load(Relaxed) + tasks, Relaxed);
+    }
+
+    /// Under the gate's lock.
+    fn goes(&self, tasks: u32) {
+        self.present.store(self.present.load(Relaxed) - tasks, Relaxed);
     }
 
     /// A slot for a task that was accepted, or a place in line. With `accept`, counts it first.
     pub(crate) fn pass(self: &Arc<Self>, entry: Entry, accept: bool, crowd: &Crowd, clock: &Clock) -> Step {
         let mut gate = self.gate.lock();
-        gate.present += u32::from(accept);
+        self.comes(u32::from(accept));
         if gate.slots < self.limit && gate.line.is_empty() {
             gate.slots += 1;
             gate.hold(self, &entry);
             return Step::Passed(entry);
         }
         if gate.line.is_empty() {
-            crowd.add(self);
+            crowd.add(self, &mut gate.line);
         }
         if self.shown.is_some() || gate.line.len().is_multiple_of(NOTE_EVERY) {
             gate.noted = clock.tick();
@@ -295,8 +314,7 @@ impl View {
             return Err(gate.tell());
         };
         if gate.line.is_empty() {
-            gate.line_ended(self);
-            crowd.remove(self);
+            gate.line_ended(self, crowd);
         }
         gate.hold(self, &entry);
         Ok(entry)
@@ -305,7 +323,7 @@ impl View {
     /// A task with its slots has left, or gives them away until it is woken.
     pub(crate) fn leave(&self, how: Leaving) -> Left {
         let mut gate = self.gate.lock();
-        gate.present -= u32::from(how != Leaving::Suspended);
+        self.goes(u32::from(how != Leaving::Suspended));
         gate.ran += u64::from(how == Leaving::Ran);
         gate.clear(self);
         if !gate.line.is_empty() {
@@ -330,7 +348,7 @@ impl View {
     /// A task without its slots has left, after a run inside its parent or without one.
     pub(crate) fn leave_without_slot(&self, ran: bool) -> Left {
         let mut gate = self.gate.lock();
-        gate.present -= 1;
+        self.goes(1);
         gate.ran += u64::from(ran);
         gate.tell()
     }
@@ -347,8 +365,7 @@ impl View {
             return Vec::new();
         }
         let line = std::mem::take(&mut gate.line);
-        gate.line_ended(self);
-        crowd.remove(self);
+        gate.line_ended(self, crowd);
         line.into_iter()
             .map(|parked| (parked.arrived, parked.entry))
             .collect()
@@ -365,8 +382,7 @@ impl View {
         gate.line = rest;
         gate.dead = 0;
         if gate.line.is_empty() {
-            gate.line_ended(self);
-            crowd.remove(self);
+            gate.line_ended(self, crowd);
         }
         out.into_iter().map(|parked| parked.entry).collect()
     }
@@ -381,8 +397,7 @@ impl View {
         let place = gate.line.iter().position(|parked| claim(parked.entry.header()))?;
         let parked = gate.line.remove(place)?;
         if gate.line.is_empty() {
-            gate.line_ended(self);
-            crowd.remove(self);
+            gate.line_ended(self, crowd);
         }
         Some(parked.entry)
     }
@@ -394,10 +409,7 @@ impl View {
 
     /// A poll of a future is over, and the future is not.
     pub(crate) fn suspend(&self) {
-        self.ended.fetch_add(1, Release);
-        if self.kind == Kind::Lane {
-            self.gate.lock().mark = 0;
-        }
+        self.count_ended(true);
     }
 
     /// It is polled again.
@@ -407,17 +419,21 @@ impl View {
 
     /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
     pub(crate) fn end_of_body(&self, has_slots: bool) {
-        // Release: whoever sees it counted sees that it was taken.
-        self.ended.fetch_add(1, Release);
+        self.count_ended(has_slots);
+    }
+
+    fn count_ended(&self, has_slots: bool) {
         if has_slots && self.kind == Kind::Lane {
             self.gate.lock().mark = 0;
         }
+        // Release: whoever sees it counted sees that it was taken.
+        self.ended.fetch_add(1, Release);
     }
 
     /// Refuses tasks from now on. Gives, while its lock is held, the task that has the slot to `reach`.
     pub(crate) fn close<R>(&self, reach: impl FnOnce(NonNull<Header>) -> R) -> Option<R> {
-        let mut gate = self.gate.lock();
-        gate.is_closed = true;
+        let gate = self.gate.lock();
+        self.is_closed.store(true, Release);
         let address = gate.mark as usize;
         let holder = NonNull::new(std::ptr::with_exposed_provenance_mut(address));
         holder.filter(|_| self.kind == Kind::Lane).map(reach)
@@ -431,7 +447,7 @@ impl View {
 
     /// Tasks that were accepted and have not left.
     pub(crate) fn present(&self) -> usize {
-        self.gate.lock().present as usize
+        self.present.load(Relaxed) as usize
     }
 
     /// A slot for somebody who brings no entry, if one is free and nobody is in line.
@@ -440,7 +456,7 @@ impl View {
         let is_free = gate.slots < self.limit && gate.line.is_empty();
         if is_free {
             gate.slots += 1;
-            gate.present += 1;
+            self.comes(1);
         }
         is_free
     }
@@ -496,7 +512,7 @@ impl Gate {
     fn waiting(&self, view: &View) -> usize {
         // A run is counted as taken before, and as left under this lock: never negative.
         let begun = view.taken.load(Relaxed).saturating_sub(self.ran);
-        (self.present as usize).saturating_sub(begun as usize)
+        (view.present.load(Relaxed) as usize).saturating_sub(begun as usize)
     }
 
     fn hold(&mut self, view: &View, entry: &Entry) {
@@ -511,10 +527,12 @@ impl Gate {
         }
     }
 
-    fn line_ended(&mut self, view: &View) {
+    fn line_ended(&mut self, view: &View, crowd: &Crowd) {
         self.dead = 0;
-        if view.shown.is_none() || self.line.capacity() > KEPT_PLACES {
-            self.line = VecDeque::new();
+        let places = std::mem::take(&mut self.line);
+        let places = crowd.remove(view, places);
+        if view.shown.is_some() && places.capacity() <= KEPT_PLACES {
+            self.line = places;
         }
     }
 
@@ -527,32 +545,65 @@ impl Gate {
     }
 }
 
-/// The views of a pool that have somebody in line. In no order; each knows its place.
-pub(crate) struct Crowd(Lock<Vec<Arc<View>>>);
+/// The views of a pool that have somebody in line; and places for short lines, which come and go with every few tasks.
+pub(crate) struct Crowd(Lock<Crowded>);
+
+#[derive(Default)]
+struct Crowded {
+    /// Each view knows its place, so that leaving touches no other.
+    views: Vec<Option<Arc<View>>>,
+    free: Vec<u32>,
+    spare_lines: Vec<VecDeque<Parked>>,
+}
 
 impl Crowd {
     pub(crate) fn new() -> Self {
-        Crowd(Lock::new(Vec::new()))
+        Crowd(Lock::new(Crowded::default()))
     }
 
-    fn add(&self, view: &Arc<View>) {
-        let mut all = self.0.lock();
-        view.place.store(all.len() as u32, Relaxed);
-        all.push(view.clone());
-    }
-
-    fn remove(&self, view: &Arc<View>) {
-        let mut all = self.0.lock();
-        let place = view.place.load(Relaxed) as usize;
-        // Not the last share: the caller has one.
-        drop(all.swap_remove(place));
-        if let Some(moved) = all.get(place) {
-            moved.place.store(place as u32, Relaxed);
+    /// Under the gate's lock, as the first in line comes.
+    fn add(&self, view: &Arc<View>, line: &mut VecDeque<Parked>) {
+        let mut crowded = self.0.lock();
+        if line.capacity() == 0
+            && let Some(spare) = crowded.spare_lines.pop()
+        {
+            *line = spare;
         }
+        let member = Some(view.clone());
+        let place = match crowded.free.pop() {
+            Some(place) => {
+                crowded.views[place as usize] = member;
+                place
+            }
+            None => {
+                crowded.views.push(member);
+                crowded.views.len() as u32 - 1
+            }
+        };
+        view.place.store(place, Relaxed);
+    }
+
+    /// Under the gate's lock, as the last has left. What is left of the line comes back if it is not wanted here.
+    fn remove(&self, view: &View, line: VecDeque<Parked>) -> VecDeque<Parked> {
+        let mut crowded = self.0.lock();
+        let place = view.place.load(Relaxed);
+        // Not the last share: the caller has one.
+        drop(crowded.views[place as usize].take());
+        crowded.free.push(place);
+        if crowded.free.len() == crowded.views.len() && crowded.views.len() > SPARE_LINES {
+            // After a crowd its memory goes back.
+            *crowded = Crowded::default();
+        }
+        let is_spare = (1..=SHORT_LINE).contains(&line.capacity()) && view.shown.is_none();
+        if is_spare && line.is_empty() && crowded.spare_lines.len() < SPARE_LINES {
+            crowded.spare_lines.push(line);
+            return VecDeque::new();
+        }
+        line
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<View>> {
-        self.0.lock().clone()
+        self.0.lock().views.iter().flatten().cloned().collect()
     }
 }
 
