@@ -371,6 +371,7 @@ impl Executor {
     }
 
     /// A task with options: a name, a token.
+    #[track_caller]
     pub fn task<F>(&self, f: F) -> TaskBuilder<'_, F> {
         TaskBuilder::new(self, f)
     }

@@ -248,8 +248,9 @@ pub use observe::{
     Advice, Explanation, Histogram, LevelStats, Lint, RejectCounts, Stats, StopCounts, ViewStats,
 };
 pub use pool::{
-    Answer, AtShutdown, CloseReport, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_THREADS, OnBlocking, OnDrop,
-    Pool, PoolBuilder, Refusal, RefusedJob, Reject, RunOutcome, ScheduleHandle, ScheduleStats, Size, State,
+    Answer, AtShutdown, CloseReport, Control, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_THREADS, OnBlocking,
+    OnDrop, Pool, PoolBuilder, Refusal, RefusedJob, Reject, ResizePreview, RunOutcome, RunningTask,
+    ScheduleHandle, ScheduleStats, Size, State, WorkerStats,
 };
 pub use queue::{Capacity, PriorityQueue, Queue};
 pub use task::{Outcome, Priority, TaskInfo};

@@ -8,6 +8,7 @@
 //! [loom]: https://docs.rs/loom
 //! [shuttle]: https://docs.rs/shuttle
 
+pub(crate) mod asymmetric;
 pub(crate) mod futex;
 pub(crate) mod lock;
 pub(crate) mod thread;

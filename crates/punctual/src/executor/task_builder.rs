@@ -9,6 +9,7 @@ use crate::task::{Priority, Token};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::time::{Duration, SystemTime};
 
 /// A task before it is submitted: `executor.task(f).name("..").submit()`.
@@ -28,17 +29,20 @@ pub struct TaskBuilder<'a, F> {
 }
 
 impl<'a, F> TaskBuilder<'a, F> {
+    #[track_caller]
     pub(super) fn new(to: &'a Executor, f: F) -> Self {
-        TaskBuilder {
-            to,
-            f,
-            options: Options::default(),
-        }
+        let options = Options {
+            site: Some(Location::caller()),
+            ..Options::default()
+        };
+        TaskBuilder { to, f, options }
     }
 
     /// What hooks, statistics and errors call it.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.options.name = Some(name.into());
+        // A few milliseconds more or less: nobody waits for a name.
+        self.options.born = Some(self.to.engine().clock.rough_tick());
         self
     }
 

@@ -12,7 +12,7 @@ use crate::task::block::{Header, Reference};
 use crate::task::home::Destination;
 use crate::task::state::End;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -71,6 +71,10 @@ impl TaskRef {
     pub(super) unsafe fn new(block: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise.
         let held = unsafe { Reference::of(block) };
+        TaskRef { held }
+    }
+
+    pub(crate) fn of(held: Arc<Reference>) -> Self {
         TaskRef { held }
     }
 
@@ -183,6 +187,49 @@ impl TaskRef {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.header().side()?.name.as_deref()
+    }
+
+    /// The type of its closure or future, which tells the function it was written in.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        self.header().type_name()
+    }
+
+    /// How urgent it is by now: what it was submitted with, or was [moved to](TaskRef::set_priority) since.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.header().priority()
+    }
+
+    /// Where in the source [`Executor::task`](crate::Executor::task) was called, of a task that was given a name, a token or a
+    /// limit. Others keep no more than their closure; [`TaskRef::type_name`] tells roughly where they come from.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// let task = pool.task(|| ()).name("nightly").submit()?;
+    /// assert_eq!(task.task_ref().site().unwrap().file(), file!());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn site(&self) -> Option<&'static Location<'static>> {
+        self.header().side()?.site
+    }
+
+    /// How long ago it was made, give or take a few milliseconds, of a task with a name.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        let born = self.header().side()?.born?;
+        let now = self.header().clock().tick();
+        Some(Duration::from_nanos(now.saturating_sub(born)))
+    }
+
+    /// The name of the view it was submitted to (a limit, a lane, a key), until it has ended.
+    #[must_use]
+    pub fn view(&self) -> Option<Arc<str>> {
+        let header = self.header();
+        let view = Arc::clone(&*header.view()?);
+        let home = (!is_elsewhere(header)).then(|| header.reach_home()).flatten()?;
+        Some(home.view_name(&view))
     }
 }
 

@@ -539,6 +539,10 @@ impl Home for Engine {
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation {
         self.explain_task(task, remaining)
     }
+
+    fn view_name(&self, view: &Arc<View>) -> Arc<str> {
+        self.name_of_view(view)
+    }
 }
 
 impl Attached for Engine {

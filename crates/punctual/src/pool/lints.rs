@@ -102,6 +102,16 @@ impl Settings<'_> {
 impl Engine {
     /// What its figures and its settings say.
     pub(super) fn advice(&self) -> Advice {
+        Advice::new(
+            parallelism(),
+            &self.stats(),
+            self.observed.split.read(),
+            self.lints(),
+        )
+    }
+
+    /// Of its settings as they are now.
+    pub(super) fn lints(&self) -> Vec<Lint> {
         let size = self.size();
         let reject = self.reject();
         let settings = Settings {
@@ -114,11 +124,6 @@ impl Engine {
             keeps_idle: !self.keep_alive().is_zero(),
             must_not_block: self.config.on_blocking == OnBlocking::Error,
         };
-        Advice::new(
-            parallelism(),
-            &self.stats(),
-            self.observed.split.read(),
-            settings.lints(),
-        )
+        settings.lints()
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod admit;
 mod alarms;
 mod annex;
 mod builder;
+mod control;
 mod cover;
 pub(crate) mod crew;
 pub(crate) mod engine;
@@ -44,6 +45,7 @@ pub(crate) mod waits;
 mod watch;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, OnBlocking, PoolBuilder};
+pub use control::{Control, ResizePreview, RunningTask, WorkerStats};
 pub use crew::Growth;
 pub use foreign::{Job, RefusedJob};
 pub use owner::OnDrop;
@@ -313,6 +315,21 @@ impl Pool {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.engine().stats()
+    }
+
+    /// What a dashboard may do with the pool: look, resize, pause, find tasks. It does not keep the pool open.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(2)?;
+    /// let control = pool.control();
+    /// assert_eq!(control.stats().unwrap().threads, 0);
+    /// drop(pool); // nobody is left who could submit
+    /// assert!(control.stats().is_none());
+    /// # Ok::<(), punctual::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn control(&self) -> Control {
+        Control::of(self.engine())
     }
 
     /// An owner without the pool's own verbs.

@@ -108,6 +108,14 @@ enum What {
     Extra,
 }
 
+impl Engine {
+    /// The schedules that have not ended, in the order in which they were made.
+    pub(super) fn schedule_handles(&self) -> Vec<ScheduleHandle> {
+        let all: Vec<Arc<Repeating>> = self.schedules.lock().values().cloned().collect();
+        all.into_iter().map(ScheduleHandle::of).collect()
+    }
+}
+
 impl Drop for Firing {
     fn drop(&mut self) {
         if let Some(of) = self.of.take() {

@@ -122,15 +122,7 @@ impl Engine {
 
     /// Both sizes at once; gives the old ones.
     pub(crate) fn resize(self: &Arc<Self>, core: usize, max: usize) -> Result<Size, ConfigError> {
-        if let Some(reason) = self.config.sealed {
-            return Err(ConfigError::new(
-                "core_threads, max_threads",
-                format!("{core}, {max}"),
-                reason,
-                "build a pool with Pool::builder if it is to change its size",
-            ));
-        }
-        let new = Size::checked(core, max)?;
+        let new = self.check_resize(core, max)?;
         let old = self.change(|producers| {
             new.check_reachable(producers.capacity(), producers.gate.growth)?;
             self.size.store(new.to_bits(), Relaxed);
@@ -142,6 +134,19 @@ impl Engine {
         self.staff_up(false);
         self.offer_room();
         Ok(old)
+    }
+
+    /// What can be said without a look at the pool as it is.
+    pub(super) fn check_resize(&self, core: usize, max: usize) -> Result<Size, ConfigError> {
+        if let Some(reason) = self.config.sealed {
+            return Err(ConfigError::new(
+                "core_threads, max_threads",
+                format!("{core}, {max}"),
+                reason,
+                "build a pool with Pool::builder if it is to change its size",
+            ));
+        }
+        Size::checked(core, max)
     }
 
     pub(crate) fn set_keep_alive(&self, keep_alive: Duration) -> Result<(), ConfigError> {

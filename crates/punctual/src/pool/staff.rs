@@ -9,13 +9,17 @@ use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
 use crate::task::watch::Visible;
+use crate::time::Tick;
 use crate::worker::idle::Bed;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 /// What others may see of a worker.
 #[derive(Debug)]
 pub(crate) struct Post {
+    /// Of its thread's name; 0 for a thread that comes for one task.
+    pub(crate) number: usize,
     pub(crate) counters: Padded<Counters>,
     /// Of the tasks that it ran in place, inside others: they occupy no worker of their own.
     pub(crate) aside: Counters,
@@ -23,17 +27,41 @@ pub(crate) struct Post {
     pub(crate) visible: Visible,
     /// The running task's name, where somebody may have to name it.
     pub(crate) label: Lock<Option<String>>,
+    /// When somebody looked first at the task that it runs, and how many it had ended then. Written by those who look.
+    seen: Lock<Option<(u64, Tick)>>,
 }
 
 impl Post {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(number: usize) -> Self {
         Post {
+            number,
             counters: Padded(Counters::new()),
             aside: Counters::new(),
             bed: Arc::new(Bed::new()),
             visible: Visible::new(),
             label: Lock::new(None),
+            seen: Lock::new(None),
         }
+    }
+}
+
+impl Post {
+    /// For how long it has run what it runs, as far as those who looked can know: since the first look that found it at
+    /// the same task.
+    pub(super) fn busy_for(&self, now: Tick) -> Duration {
+        let ended = self.counters.read().left();
+        let mut seen = self.seen.lock();
+        let since = match *seen {
+            Some((count, since)) if count == ended => since,
+            _ => now,
+        };
+        *seen = Some((ended, since));
+        Duration::from_nanos(now.saturating_sub(since))
+    }
+
+    /// A look found it without a task.
+    pub(super) fn is_free(&self) {
+        *self.seen.lock() = None;
     }
 }
 
@@ -149,6 +177,11 @@ impl Staff {
     /// What may be seen of running tasks.
     pub(super) fn visible(&self) -> impl Iterator<Item = &Visible> {
         self.posts.iter().map(|post| &post.visible)
+    }
+
+    /// Of those who live.
+    pub(super) fn posts(&self) -> &[Arc<Post>] {
+        &self.posts
     }
 
     pub(super) fn labels(&self) -> Vec<String> {

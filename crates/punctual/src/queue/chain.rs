@@ -8,8 +8,9 @@
 #![allow(unsafe_code)]
 
 use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
+use crate::sync::Arc;
 use crate::task::Class;
-use crate::task::block::Entry;
+use crate::task::block::{Entry, Header, Reference};
 use crate::task::record::{self, Arrival, Dead, MAX_WORDS, Payload, Slot, turn_of};
 use crate::time::{Clock, Tick};
 use std::ptr::NonNull;
@@ -216,6 +217,16 @@ impl Tail {
         self.offset = end.offset;
     }
 
+    /// See [`list`].
+    pub(super) fn list(&self, before: usize, most: usize, looks: u64, to: &mut Vec<Waiting>) -> u64 {
+        let begin = Cursor {
+            segment: self.first,
+            offset: 0,
+        };
+        // SAFETY: the tail owns the chain, and `count` records lie in it.
+        unsafe { list(begin, self.count, before, most, looks, to) }
+    }
+
     /// Gives the whole chain to a dry head, for the head's empty segment.
     fn swap(&mut self, head: &mut Head) {
         debug_assert!(head.left == 0);
@@ -351,6 +362,16 @@ impl Head {
         std::mem::replace(self, Head::new(empty))
     }
 
+    /// See [`list`].
+    pub(super) fn list(&self, before: usize, most: usize, looks: u64, to: &mut Vec<Waiting>) -> u64 {
+        let begin = Cursor {
+            segment: self.segment,
+            offset: self.offset,
+        };
+        // SAFETY: the head owns the chain, and `left` records lie ahead of its place.
+        unsafe { list(begin, self.left, before, most, looks, to) }
+    }
+
     /// Sweeps dead entries out of this chain; see [`compact`].
     pub(super) fn sweep(&mut self, before: usize, swept: &mut Swept) {
         let begin = Cursor {
@@ -425,6 +446,61 @@ unsafe fn compact(begin: Cursor, count: u64, before: usize, swept: &mut Swept) -
         }
     }
     (kept, write)
+}
+
+/// A task in a log, as a walk through it found it.
+pub(super) struct Waiting {
+    pub(super) task: Arc<Reference>,
+    /// How many were accepted before it, and when it came; 0 in a log whose records have no age.
+    pub(super) age: (u64, Tick),
+}
+
+/// Lists the first tasks of a chain that have a handle, until the list is as long as `most`, or so many records have been
+/// looked at; gives how many of those may still be. What is dead, or a future that has begun, or borrows, is left out.
+///
+/// # Safety
+/// As [`compact`], and the records stay where they are while this runs.
+unsafe fn list(
+    begin: Cursor,
+    count: u64,
+    before: usize,
+    most: usize,
+    looks: u64,
+    to: &mut Vec<Waiting>,
+) -> u64 {
+    let mut read = begin;
+    for number in 0..count.min(looks) {
+        if to.len() >= most {
+            return looks - number;
+        }
+        // SAFETY: a record lies ahead of `read`; it is only looked at.
+        unsafe {
+            read.settle();
+            let place = read.place();
+            let (_, table) = record::read_header(place.add(before).read());
+            read.offset += before + 1 + table.words;
+            if !table.is_entry || table.is_woken {
+                continue;
+            }
+            let payload = place.add(before + 1);
+            let block = payload.cast::<NonNull<Header>>().read();
+            let header = block.as_ref();
+            let seen = header.state.load();
+            let is_outdated = seen.is_moved() && header.is_outdated(turn_of(table.words, payload));
+            if seen.is_claimed() || is_outdated || header.is_scoped() {
+                continue;
+            }
+            let age = if before == AGE {
+                (place.read(), place.add(1).read())
+            } else {
+                (0, 0)
+            };
+            // The record is the task's share, and nobody takes it out of the log under the locks.
+            let task = Reference::of(block);
+            to.push(Waiting { task, age });
+        }
+    }
+    looks - count.min(looks)
 }
 
 /// A place in a chain, for walking it under the locks.

@@ -8,7 +8,7 @@
 //! Where the rule is aging each record has its age before it: how many were accepted before it, and when. Otherwise a
 //! record is what it is in a plain room.
 
-use super::chain::{AGE, Head, Swept, Tail, tick_of};
+use super::chain::{AGE, Head, Swept, Tail, Waiting, tick_of};
 use super::counts::PerLevel;
 use super::levels::Discipline;
 use super::levels::kind::{AGING, ANY, SHARES, STRICT};
@@ -502,6 +502,44 @@ impl Heads {
         fresh.heads.store(0, Release);
         fresh.tails.store(0, Release);
         chains
+    }
+
+    /// Lists the first tasks with a handle in the order in which the rule would choose among them, if nothing else came and no
+    /// time passed. Of each level at most `most` are listed, and so many records looked at.
+    pub(super) fn list(&self, tails: &Tails, most: usize, looks: u64) -> Vec<Waiting> {
+        let before = self.before();
+        let of_level = |(head, tail): (&Line<Head>, &Line<Tail>)| {
+            let mut list = Vec::new();
+            let left = head.end.list(before, most, looks, &mut list);
+            tail.end.list(before, most, left, &mut list);
+            list.into_iter().peekable()
+        };
+        let mut levels: Vec<_> = self.heads.iter().zip(&tails.tails).map(of_level).collect();
+        let mut rule = self.rule.clone();
+        let now = self.clock.tick();
+        let mut listed = Vec::new();
+        while listed.len() < most {
+            let mut occupied = 0;
+            let mut stamps = [0; LEVELS];
+            let mut orders = [u64::MAX; LEVELS];
+            for (level, line) in levels.iter_mut().enumerate() {
+                if let Some(first) = line.peek() {
+                    occupied |= 1 << level;
+                    (orders[level], stamps[level]) = first.age;
+                }
+            }
+            let seen = Seen {
+                occupied,
+                stamps: &stamps,
+                orders: &orders,
+            };
+            let Some(pick) = rule.choose(&seen, || now) else {
+                break;
+            };
+            rule.took(pick.level);
+            listed.extend(levels[pick.level].next());
+        }
+        listed
     }
 
     /// When the first record of a level arrived, as far as it was noted.

@@ -3,13 +3,15 @@
 //! In: records, accepted or refused under the producers' lock. Out: records, one at a time, under the consumers'
 //! lock, in the order in which they were accepted, or level by level as the room's rule says ([`levelled`]); before all
 //! of them what was moved to the front ([`moves`]). Lock order: consumers before producers. Nothing
-//! user-written happens under either lock, and nothing is allocated there but a list of dead entries. What is counted is
+//! user-written happens under either lock, and nothing is allocated there but lists: of dead entries, and for a look at what
+//! waits ([`listed`]). What is counted is
 //! in [`counts`](super::counts), what producers decide in [`producers`](super::producers).
 //!
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
 mod levelled;
+mod listed;
 mod local;
 mod moves;
 

@@ -46,7 +46,7 @@ use std::alloc::Layout;
 use std::any::Any;
 use std::borrow::Cow;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 use std::time::Duration;
@@ -180,6 +180,10 @@ pub(crate) struct Options {
     pub(crate) limits: Limits,
     /// Of a view's task whose wait is measured: when it came, and for how many it speaks.
     pub(crate) arrival: Option<Arrival>,
+    /// Where in the source it was made; kept only if there is a side record anyway.
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// When it was given a name; kept as that.
+    pub(crate) born: Option<Tick>,
 }
 
 impl Options {

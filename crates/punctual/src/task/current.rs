@@ -10,6 +10,7 @@
 use super::block::Header;
 use super::home::HomeRef;
 use super::record::Table;
+use super::shown::{Running, Shown};
 use super::side::next_id;
 use super::token::{Cancelled, Token};
 use super::view::{ANY_NUMBER, View};
@@ -37,7 +38,12 @@ pub(crate) struct Frame<'a> {
     /// The frame this one is nested in.
     outer: Cell<*const Frame<'static>>,
     depth: usize,
-    task: Cell<Running>,
+    /// The running task; of a worker's own frame in its post, where others see it.
+    shown: &'a Shown,
+    /// Of the running closure.
+    class: Cell<Class>,
+    /// Whether others are to see a nested frame.
+    is_listed: bool,
     token: RefCell<Option<Token>>,
     /// Of a closure, made when asked for; a block's is in its side record.
     id: Cell<Option<u64>>,
@@ -60,13 +66,6 @@ pub(crate) struct Host<'a> {
     pub(crate) is_in_section: &'a Cell<bool>,
 }
 
-#[derive(Clone, Copy)]
-enum Running {
-    Nothing,
-    Closure(Option<&'static Table>, Class),
-    Block(NonNull<Header>),
-}
-
 local! {
     static CURRENT: Cell<*const Frame<'static>> = Cell::new(null());
 }
@@ -82,19 +81,22 @@ impl<'a> Frame<'a> {
             is_counted: true,
             outer: Cell::new(null()),
             depth: 0,
-            task: Cell::new(Running::Nothing),
+            shown: &host.visible.stage.base,
+            class: Cell::new(Class::ROOT),
+            is_listed: false,
             token: RefCell::new(None),
             id: Cell::new(None),
             asked: Cell::new(false),
         }
     }
 
-    /// A frame for one task of `home`'s pool, inside whatever this thread is doing.
+    /// A frame for one task of `home`'s pool, inside whatever this thread is doing. One that the pool counts is seen where
+    /// `visible` is, which is this thread's alone then.
     pub(crate) fn nested(
         outer: Here<'a>,
         home: &'a HomeRef,
         clock: &'a Clock,
-        visible: &'a Visible,
+        (visible, shown): (&'a Visible, &'a Shown),
         is_counted: bool,
     ) -> Self {
         let (host, depth) = match outer {
@@ -109,7 +111,9 @@ impl<'a> Frame<'a> {
             is_counted,
             outer: Cell::new(null()),
             depth,
-            task: Cell::new(Running::Nothing),
+            shown,
+            class: Cell::new(Class::ROOT),
+            is_listed: is_counted,
             token: RefCell::new(None),
             id: Cell::new(None),
             asked: Cell::new(false),
@@ -118,32 +122,46 @@ impl<'a> Frame<'a> {
 
     /// Makes this the thread's frame while `f` runs.
     pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Restore(*const Frame<'static>);
-        impl Drop for Restore {
+        struct Restore<'a>(&'a Frame<'a>);
+        impl Drop for Restore<'_> {
             fn drop(&mut self) {
-                CURRENT.with(|current| current.set(self.0));
+                CURRENT.with(|current| current.set(self.0.outer.get()));
+                if self.0.is_listed {
+                    self.0.visible.stage.leave(self.0.shown);
+                }
             }
         }
         let outer = CURRENT.with(|current| current.replace(std::ptr::from_ref(self).cast()));
-        let _restore = Restore(outer);
         self.outer.set(outer);
+        if self.is_listed {
+            self.visible.stage.enter(self.shown);
+        }
+        let _restore = Restore(self);
         f()
     }
 
     #[inline]
     pub(crate) fn begin_closure(&self, table: Option<&'static Table>, class: Class) {
-        self.task.set(Running::Closure(table, class));
+        self.class.set(class);
+        self.shown.begin_closure(table);
     }
 
-    /// The caller keeps the block's task share until [`Frame::end`].
+    /// The caller keeps the block's task share until [`Frame::end`], and [hides](Frame::hide) it before anybody else may
+    /// be the last to hold one.
     #[inline]
     pub(crate) fn begin_block(&self, block: NonNull<Header>) {
-        self.task.set(Running::Block(block));
+        self.shown.begin_block(block);
+    }
+
+    /// The body has ended: others see the task no more. The thread itself is still inside of it.
+    #[inline]
+    pub(crate) fn hide(&self) {
+        self.visible.stage.hide(self.shown);
     }
 
     #[inline]
     pub(crate) fn end(&self) {
-        self.task.set(Running::Nothing);
+        self.shown.end();
         if self.asked.get() {
             self.forget();
         }
@@ -164,15 +182,15 @@ impl<'a> Frame<'a> {
     }
 
     fn block(&self) -> Option<&Header> {
-        match self.task.get() {
+        match self.shown.running() {
             // SAFETY: between `begin_block` and `end` the runner holds the task's share.
             Running::Block(block) => Some(unsafe { block.as_ref() }),
-            Running::Nothing | Running::Closure(..) => None,
+            Running::Nothing | Running::Closure(_) => None,
         }
     }
 
     fn is_running(&self, block: &Header) -> bool {
-        matches!(self.task.get(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
+        matches!(self.shown.running(), Running::Block(mine) if std::ptr::eq(mine.as_ptr(), block))
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -215,9 +233,9 @@ impl<'a> Frame<'a> {
         if let Some(block) = self.block() {
             return block.info();
         }
-        let (type_name, class) = match self.task.get() {
-            Running::Closure(Some(table), class) => ((table.type_name)(), class),
-            Running::Closure(None, _) | Running::Nothing | Running::Block(_) => ("nothing", Class::ROOT),
+        let (type_name, class) = match self.shown.running() {
+            Running::Closure(Some(table)) => ((table.type_name)(), self.class.get()),
+            Running::Closure(None) | Running::Nothing | Running::Block(_) => ("nothing", Class::ROOT),
         };
         let id = self.id.get().unwrap_or_else(|| {
             let id = next_id();
@@ -261,7 +279,7 @@ impl<'a> Here<'a> {
     pub(crate) fn is_in_task(&self) -> bool {
         match self {
             Here::Outside => false,
-            Here::Inside(frame) => !matches!(frame.task.get(), Running::Nothing),
+            Here::Inside(frame) => !matches!(frame.shown.running(), Running::Nothing),
         }
     }
 
@@ -353,7 +371,7 @@ impl<'a> Here<'a> {
     /// How many tasks that this home counts as active the thread is in the middle of.
     pub(crate) fn tasks_of(&self, home: &HomeRef) -> u64 {
         let mine = |frame: &&Frame<'_>| {
-            let is_running = !matches!(frame.task.get(), Running::Nothing);
+            let is_running = !matches!(frame.shown.running(), Running::Nothing);
             is_running && frame.is_counted && std::ptr::eq(frame.home, home)
         };
         self.frames().filter(mine).count() as u64
@@ -365,9 +383,9 @@ impl<'a> Here<'a> {
             Here::Inside(frame) if is_home(frame.home) => frame,
             _ => return None,
         };
-        match frame.task.get() {
+        match frame.shown.running() {
             Running::Nothing => None,
-            Running::Closure(_, class) => Some(class),
+            Running::Closure(_) => Some(frame.class.get()),
             Running::Block(_) => frame
                 .block()
                 .map(|block| block.class.inheriting(block.priority())),

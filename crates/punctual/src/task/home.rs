@@ -82,6 +82,8 @@ pub(crate) trait Home: Any + Send + Sync {
     fn unlist(&self, task: NonNull<Header>);
     /// Why a task that has not ended waits; `remaining`: how long until its time.
     fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation;
+    /// What a view of this home is called.
+    fn view_name(&self, view: &Arc<View>) -> Arc<str>;
 }
 
 /// A thin pointer's target: lives inside the engine, and can become an owning reference to it.

@@ -45,6 +45,7 @@ pub(crate) mod parker;
 pub(crate) mod record;
 pub(crate) mod recycle;
 pub(crate) mod run;
+pub(crate) mod shown;
 pub(crate) mod side;
 pub(crate) mod state;
 mod token;

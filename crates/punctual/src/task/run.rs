@@ -150,6 +150,7 @@ impl Runner<'_> {
             unsafe { entry.run() }
         };
         body_ended();
+        self.frame.hide();
         self.end_block(entry, leave, end);
         self.frame.end();
     }

@@ -13,8 +13,9 @@ use super::token::Token;
 use super::watch::Limits;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, Weak};
-use crate::time::Clock;
+use crate::time::{Clock, Tick};
 use std::borrow::Cow;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ pub(crate) struct Side {
     pub(crate) limits: Limits,
     /// Of a view's task whose wait is measured.
     pub(crate) arrival: Option<Arrival>,
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// When it was made, of one with a name.
+    pub(crate) born: Option<Tick>,
     pub(crate) id: u64,
     /// How often it was moved inside its queue: the record of that number counts. Changes under both locks of the room.
     pub(crate) turn: AtomicU64,
@@ -59,6 +63,8 @@ impl Side {
             expires_in: options.expires_in,
             limits: options.limits,
             arrival: options.arrival,
+            site: options.site,
+            born: options.born,
             id: next_id(),
             turn: AtomicU64::new(0),
             more: Lock::new(More {

@@ -12,7 +12,7 @@
 
 #![allow(unsafe_code)]
 
-use super::block::{Entry, Header};
+use super::block::{Entry, Header, Reference};
 use super::home::HomeRef;
 use crate::observe::Recorder;
 use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release};
@@ -481,6 +481,17 @@ impl View {
         let is_it = |parked: &Parked| std::ptr::eq(parked.entry.header(), task);
         let is_here = gate.line.iter().take(LOOKED_THROUGH).any(is_it);
         (is_here || gate.line.len() <= LOOKED_THROUGH).then_some(is_here)
+    }
+
+    /// The first tasks of the line that wait still.
+    pub(crate) fn list_line(&self, most: usize) -> Vec<Arc<Reference>> {
+        let gate = self.gate.lock();
+        let looked = gate.line.iter().take(LOOKED_THROUGH);
+        let waiting = looked.filter(|parked| !parked.entry.is_dead_in_line() && !parked.entry.is_begun());
+        waiting
+            .filter_map(|parked| parked.entry.refer())
+            .take(most)
+            .collect()
     }
 
     /// Whether the wait of the task that is being made is measured, and for how many it speaks.

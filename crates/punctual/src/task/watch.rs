@@ -4,6 +4,7 @@
 //! Each worker has one [`Visible`]; a pool that stops reads the tokens, its watchdog the rest. Not here: who looks
 //! ([`pool::watch`](crate::pool)).
 
+use super::shown::Stage;
 use super::{Frame, Priority, TaskInfo, Token, contain};
 use crate::sync::Lock;
 use crate::time::{Tick, deadline_after};
@@ -38,6 +39,8 @@ pub(crate) struct Visible {
     /// Of those that anybody asked for.
     pub(crate) tokens: Lock<Vec<Token>>,
     watched: Lock<Vec<Watched>>,
+    /// The tasks themselves. (Not of guests, who are several.)
+    pub(crate) stage: Stage,
 }
 
 /// A running task whose time is measured.
@@ -103,6 +106,7 @@ impl Visible {
         Visible {
             tokens: Lock::new(Vec::new()),
             watched: Lock::new(Vec::new()),
+            stage: Stage::new(),
         }
     }
 

@@ -335,8 +335,13 @@ impl Schedule {
             .times
             .map_or(n, |times| n.min(usize::try_from(times).unwrap_or(n)));
         let first = (most > 0).then(|| self.first(from)).flatten();
+        Ok(self.runs_from(first, most))
+    }
+
+    /// That time and those after it, if each run takes no time.
+    pub(crate) fn runs_from(&self, first: Option<SystemTime>, most: usize) -> Vec<SystemTime> {
         let runs = std::iter::successors(first, |at| self.next(&LastRun::prompt(*at), *at));
-        Ok(runs.take(most).collect())
+        runs.take(most).collect()
     }
 
     /// What a value cannot refuse while it is being put together.

@@ -590,7 +590,7 @@ impl Engine {
         let engine = self.clone();
         let name = format!("{}-{number}", self.config.thread_name);
         let body = move || {
-            let post = Arc::new(Post::new());
+            let post = Arc::new(Post::new(number));
             engine.worker_begins(post.clone());
             if let Some(departure) = main(&engine, &post) {
                 engine.worker_leaves(&post, number, departure);

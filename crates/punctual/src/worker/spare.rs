@@ -20,6 +20,7 @@ use crate::task::block::Header;
 use crate::task::home::{HomeRef, Removal};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
+use crate::task::shown::Shown;
 use crate::task::state::Claim;
 use crate::task::{Frame, Here, Token, here};
 use crate::time::Wait;
@@ -62,7 +63,8 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     }
     // Counted before it runs: what has ended is part of what was taken.
     engine.taken_in_place(block);
-    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
+    let shown = Shown::new();
+    let frame = Frame::nested(here, &engine.home, &engine.clock, (host.visible, &shown), true);
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
@@ -101,10 +103,11 @@ pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointe
     if claim_in_place(here, block) == Claim::Lost {
         return false;
     }
-    let post = Arc::new(Post::new());
+    let post = Arc::new(Post::new(0));
     engine.visitor_comes(&post);
     engine.taken_in_place(block);
-    let frame = Frame::nested(here, &engine.home, &engine.clock, &post.visible, true);
+    let shown = Shown::new();
+    let frame = Frame::nested(here, &engine.home, &engine.clock, (&post.visible, &shown), true);
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
@@ -134,7 +137,8 @@ pub(crate) unsafe fn run_newest_in_place(here: Here<'_>, engine: &Engine, pointe
     if locals.heed.is_awaited() {
         engine.offer_room();
     }
-    let frame = Frame::nested(here, &engine.home, &engine.clock, host.visible, true);
+    let shown = Shown::new();
+    let frame = Frame::nested(here, &engine.home, &engine.clock, (host.visible, &shown), true);
     let runner = Runner {
         frame: &frame,
         hooks: &engine.hooks,
@@ -393,7 +397,8 @@ impl Engine {
     pub(crate) fn run_as_guest(&self, slot: &mut Slot) {
         let counters = crate::observe::counters::Counters::new();
         here(|here| {
-            let frame = Frame::nested(here, &self.home, &self.clock, &self.guests, false);
+            let shown = Shown::new();
+            let frame = Frame::nested(here, &self.home, &self.clock, (&self.guests, &shown), false);
             let runner = Runner {
                 frame: &frame,
                 hooks: &self.hooks,

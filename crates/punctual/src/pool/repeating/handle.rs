@@ -309,6 +309,60 @@ impl ScheduleHandle {
         self.schedule().name.map(String::from)
     }
 
+    /// Whether it is paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        !self.is_elsewhere() && self.repeating.progress.lock().phase == Phase::Paused
+    }
+
+    /// Tells the schedules of one pool apart.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.repeating.number
+    }
+
+    /// The times of the next `n` runs by its plan as it is now, before jitter: fewer if it ends before, none if it has ended. A
+    /// paused one answers as if it were resumed now. One with a delay between its runs is answered as if each took no time; of
+    /// one with a trigger only the next time is known, nobody is asked.
+    ///
+    /// ```
+    /// use punctual::{Clock, Pool, Schedule};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::manual();
+    /// let pool = Pool::builder("p").clock(&clock).build()?;
+    /// let flush = pool.schedule(Schedule::every(Duration::from_secs(5)).times(4), |_| ())?;
+    /// clock.advance(Duration::from_secs(7)); // it ran at 0 s and 5 s
+    /// let next = flush.next_run().unwrap();
+    /// assert_eq!(flush.upcoming(10), [next, next + Duration::from_secs(5)]);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn upcoming(&self, n: usize) -> Vec<SystemTime> {
+        let engine = match self.repeating.engine.upgrade() {
+            Some(engine) if !self.is_elsewhere() => engine,
+            _ => return Vec::new(),
+        };
+        let (schedule, first, left) = {
+            let progress = self.repeating.progress.lock();
+            if progress.phase == Phase::Ended || !progress.has_runs_left() {
+                return Vec::new();
+            }
+            let now = now(&engine);
+            let mut cursor = progress.cursor.clone();
+            if progress.phase == Phase::Paused {
+                cursor.resume(&progress.schedule, &now);
+            } else {
+                cursor.look_past(&progress.schedule, &now, progress.jitter);
+            }
+            let first = cursor.next().map(|due| now.wall_at(due));
+            (progress.schedule.clone(), first, progress.runs_left())
+        };
+        let most = left.map_or(n, |left| n.min(usize::try_from(left).unwrap_or(n)));
+        let most = if schedule.asks_user() { most.min(1) } else { most };
+        schedule.runs_from(first, most)
+    }
+
     /// The plan it follows now.
     #[must_use]
     pub fn schedule(&self) -> Schedule {

@@ -126,6 +126,11 @@ impl Progress {
         self.schedule = Arc::new(schedule);
     }
 
+    /// Runs of the plan that are still to come, where their number is limited.
+    pub(super) fn runs_left(&self) -> Option<u64> {
+        self.left
+    }
+
     pub(super) fn has_runs_left(&self) -> bool {
         self.left != Some(0)
     }

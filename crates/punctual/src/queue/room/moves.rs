@@ -10,7 +10,7 @@
 use super::{Consumers, FRONT, Room, Taken};
 use crate::queue::producers::Gate;
 use crate::sync::{Arc, Guard};
-use crate::task::block::Reference;
+use crate::task::block::{Entry, Reference};
 use crate::task::home::{Destination, Removal};
 use crate::task::record::{Dead, Moved, Slot};
 use crate::time::Clock;
@@ -26,6 +26,15 @@ enum Try {
     NotWaiting,
     /// There was no memory for the record; it is brought outside the locks.
     Again,
+}
+
+impl Front {
+    /// The first of them that wait still, and do not borrow.
+    pub(super) fn list(&self, most: usize) -> Vec<Arc<Reference>> {
+        let waiting = self.0.iter().filter(|slot| !slot.is_dead());
+        let entries = waiting.filter_map(Slot::peek_entry);
+        entries.filter_map(Entry::refer).take(most).collect()
+    }
 }
 
 impl Consumers {

@@ -171,6 +171,12 @@ impl Entry {
         unsafe { Header::is_begun(self.0) }
     }
 
+    /// A reference to a task that waits, for somebody who keeps its record where it is; none to one that borrows.
+    pub(crate) fn refer(&self) -> Option<Arc<Reference>> {
+        // SAFETY: the entry is a share.
+        (!self.header().is_scoped()).then(|| unsafe { Reference::of(self.0) })
+    }
+
     /// Whether a place in a view's line stands for no task any more.
     pub(crate) fn is_dead_in_line(&self) -> bool {
         self.header().state.load().is_claimed() && !self.is_begun()

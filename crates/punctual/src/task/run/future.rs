@@ -44,6 +44,7 @@ impl Runner<'_> {
             self.counters.poll();
             self.poll(&entry, begin == Begin::First)
         };
+        self.frame.hide();
         match polled {
             Some(end) => self.end_future(entry, waking, view.as_ref(), end),
             None => self.suspend(entry, waking, view.as_ref()),
