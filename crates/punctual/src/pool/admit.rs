@@ -60,11 +60,12 @@ impl Engine {
             "what does not go straight to the queue goes by `admit_any`"
         );
         if class.is_unusual() {
-            return if class.is_local() {
-                self.admit_locally(class, payload)
-            } else {
-                self.admit_to_level(class, payload)
-            };
+            if class.is_local() && self.is_local_here() {
+                return self.admit_locally(class, payload);
+            }
+            if class.is_levelled() {
+                return self.admit_to_level(class, payload);
+            }
         }
         self.admit_to_log(class, payload)
     }

@@ -21,7 +21,7 @@ use crate::task::Class;
 use crate::task::record::Payload;
 
 impl Engine {
-    /// As [`Engine::admit`], where the queue has deques.
+    /// As [`Engine::admit`], on a worker that has a deque.
     #[inline]
     pub(super) fn admit_locally<P: Payload>(
         self: &Arc<Self>,
@@ -43,6 +43,7 @@ impl Engine {
         })
     }
 
+    #[cold]
     #[inline(never)]
     fn admit_to_shared<P: Payload>(self: &Arc<Self>, class: Class, payload: P) -> Result<bool, Refused<P>> {
         if class.is_levelled() {
@@ -53,6 +54,7 @@ impl Engine {
     }
 
     /// Whether what the caller submits would go to a deque.
+    #[inline]
     pub(super) fn is_local_here(&self) -> bool {
         on_own_deque(|local| local.is_some_and(|local| local.is_of(self.identity())))
     }

@@ -248,7 +248,7 @@ impl<G: Gate> Producers<G> {
     }
 
     /// Writes a record that a look has let in. `Err`: bring a segment ([`Room::bring`]) and begin anew.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_plain<P: Payload>(
         &mut self,
         room: &Room<G>,
