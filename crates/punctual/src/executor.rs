@@ -28,8 +28,10 @@ use crate::task::record::{Arrival, Boxed, Inline, Payload, fits_inline};
 use crate::task::view::View;
 use crate::task::watch::Limits;
 use crate::task::{Class, Priority, here};
+use crate::time::Tick;
 use crate::{Reason, Rejected};
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
@@ -131,10 +133,21 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        if self.engine.is_special() {
+        let is_recorded = self.engine.is_only_recorded() && self.view.is_none();
+        let refused = if is_recorded && matches!(refused.reason, Reason::Forked) {
+            let at = self.engine.record_tick();
+            let Err(refused) = self.engine.admit(self.class, refused.payload) else {
+                self.note_submitted::<F>(self.class, None, at);
+                return Ok(());
+            };
+            refused
+        } else {
+            refused
+        };
+        if self.engine.is_special() && !is_recorded {
             return self.execute_with(Options::default(), unwrap(refused.payload));
         }
-        if self.is_special() {
+        if self.is_special() && !is_recorded {
             return self.execute_in_view(unwrap(refused.payload));
         }
         match self.engine.answer(self.class, refused, Patience::Policy) {
@@ -233,6 +246,15 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        if self.engine.is_only_recorded() && self.view.is_none() {
+            let entry = Entry::new(self.engine.origin(self.class), true, None, f);
+            return self.submit_entry(self.class, entry, Patience::Policy, |engine, class, entry| {
+                let at = engine.record_tick();
+                let admitted = engine.admit(class, entry)?;
+                self.note_submitted::<F>(class, None, at);
+                Ok(admitted)
+            });
+        }
         if self.engine.is_special() {
             return self.submit_with(Options::default(), Patience::Policy, f);
         }
@@ -316,9 +338,13 @@ impl Executor {
     {
         let entry = self.entry(class, true, Some(options), f);
         let block = entry.pointer();
+        let at = self.engine.record_tick();
         match self.engine.publish(class, entry, true, permit) {
-            // SAFETY: as in `submit_with`.
-            Ok(woke) => Ok(unsafe { TaskHandle::new(block, woke) }),
+            Ok(woke) => {
+                self.note_submitted::<F>(class, None, at);
+                // SAFETY: as in `submit_with`.
+                Ok(unsafe { TaskHandle::new(block, woke) })
+            }
             Err(refused) => {
                 self.engine.count_refused(&refused.reason, 1);
                 // SAFETY: as in `submit_with`.
@@ -403,8 +429,14 @@ impl Executor {
             Err(reason) => return Err(Rejected::new(f, reason)),
         };
         let class = self.class_with(&options);
+        let name = self.name_for_record(&options);
         let entry = self.entry(class, true, Some(options), f);
-        let handle = self.submit_entry(class, entry, patience, Engine::admit_any)?;
+        let handle = self.submit_entry(class, entry, patience, |engine, class, entry| {
+            let at = engine.record_tick();
+            let admitted = engine.admit_any(class, entry)?;
+            self.note_submitted::<F>(class, name.as_deref(), at);
+            Ok(admitted)
+        })?;
         if let Some(limit) = patience_in_queue {
             self.engine.expire_in(handle.task_ref().reference(), limit);
         }
@@ -492,12 +524,35 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let name = options.as_ref().and_then(|options| self.name_for_record(options));
         let entry = self.entry(class, false, options, f);
-        let admitted = self.engine.admit_or_answer(class, entry, Patience::Policy);
+        let at = self.engine.record_tick();
+        let admitted = match self.engine.admit_any(class, entry) {
+            Ok(_) => {
+                self.note_submitted::<F>(class, name.as_deref(), at);
+                Ok(false)
+            }
+            Err(refused) => self.engine.answer(class, refused, Patience::Policy),
+        };
         // SAFETY: as in `submit_with`.
         admitted
             .map(drop)
             .map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
+    }
+
+    /// A copy of the task's name, where the recorder will want it.
+    pub(crate) fn name_for_record(&self, options: &Options) -> Option<Cow<'static, str>> {
+        self.engine.recording.as_ref()?;
+        options.name.clone()
+    }
+
+    /// Where the pool records: a task of this type was accepted, which was brought at that time.
+    pub(crate) fn note_submitted<F>(&self, class: Class, name: Option<&str>, at: Option<Tick>) {
+        self.engine.note_submitted(at, |recording| {
+            let room = &self.engine.room;
+            let level = room.is_levelled().then(|| room.level_of(class));
+            recording.subject(std::any::type_name::<F>(), 0, name, level)
+        });
     }
 
     /// What a submission needs beyond the common way: in a forked child it is refused; waiters go by a manual clock;

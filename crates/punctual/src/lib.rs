@@ -245,12 +245,13 @@ pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef
 pub use lane::Lane;
 pub use lanes::{Lanes, LanesBuilder};
 pub use observe::{
-    Advice, Explanation, Histogram, LevelStats, Lint, RejectCounts, Stats, StopCounts, ViewStats,
+    Advice, Dump, DumpedSchedule, DumpedTask, DumpedWorker, Ending, Event, EventKind, Explanation, Histogram,
+    LevelStats, Lint, Recent, RejectCounts, RejectedTask, Stats, StopCounts, ViewStats,
 };
 pub use pool::{
-    Answer, AtShutdown, CloseReport, Control, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_THREADS, OnBlocking,
-    OnDrop, Pool, PoolBuilder, Refusal, RefusedJob, Reject, ResizePreview, RunOutcome, RunningTask,
-    ScheduleHandle, ScheduleStats, Size, State, WorkerStats,
+    Answer, AtShutdown, CloseReport, Control, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_EVENTS, MAX_THREADS,
+    OnBlocking, OnDrop, Pool, PoolBuilder, Refusal, RefusedJob, Reject, ResizePreview, RunOutcome,
+    RunningTask, ScheduleHandle, ScheduleStats, Size, State, WorkerStats,
 };
 pub use queue::{Capacity, PriorityQueue, Queue};
 pub use task::{Outcome, Priority, TaskInfo};

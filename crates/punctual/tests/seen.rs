@@ -4,9 +4,15 @@
 /// What waits and what runs, and what can be done with it.
 #[path = "seen/controlling.rs"]
 mod controlling;
+/// A strict reader of JSON.
+#[path = "seen/json.rs"]
+mod json;
 /// While tasks end as fast as they are looked at.
 #[path = "seen/racing.rs"]
 mod racing;
+/// Events, refusals, dumps.
+#[path = "seen/recording.rs"]
+mod recording;
 /// What several modules need.
 #[path = "it/support.rs"]
 #[allow(dead_code, reason = "the other binary needs more of it")]

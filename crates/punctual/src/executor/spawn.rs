@@ -133,10 +133,14 @@ impl Executor {
             Err(reason) => return Err(Rejected::new(fut, reason)),
         };
         let class = self.class_of(options.priority).future();
+        let name = self.name_for_record(&options);
         let options = self.measured(class, Some(options));
         let entry = Entry::future(self.origin(class), true, options, (), fut);
         let handle = self.spawn_entry(class, entry, |engine, class, entry| {
-            engine.admit_any(class, entry)
+            let at = engine.record_tick();
+            let admitted = engine.admit_any(class, entry)?;
+            self.note_submitted::<Fut>(class, name.as_deref(), at);
+            Ok(admitted)
         })?;
         if let Some(limit) = patience {
             self.engine.expire_in(handle.task_ref().reference(), limit);

@@ -106,6 +106,12 @@ impl Histogram {
         None
     }
 
+    /// All durations together.
+    #[must_use]
+    pub fn sum(&self) -> Duration {
+        Duration::from_nanos(self.sum)
+    }
+
     /// The mean of the samples.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {

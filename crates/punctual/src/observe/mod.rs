@@ -5,12 +5,18 @@
 
 mod advice;
 pub(crate) mod counters;
+mod dump;
+mod event;
 mod explain;
+pub(crate) mod flight;
 mod histogram;
+pub(crate) mod json;
 pub(crate) mod split;
 mod stats;
 
 pub use advice::{Advice, Lint};
+pub use dump::{Dump, DumpedSchedule, DumpedTask, DumpedWorker, RejectedTask};
+pub use event::{Ending, Event, EventKind, Recent};
 pub use explain::Explanation;
 pub use histogram::Histogram;
 pub use stats::{LevelStats, RejectCounts, Stats, StopCounts, ViewStats};

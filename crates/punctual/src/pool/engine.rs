@@ -12,11 +12,13 @@ use super::fork;
 use super::futures::Suspended;
 use super::keys::Keys;
 use super::owner::Owner;
+use super::refusals::Refusals;
 use super::reject::{Reject, Rejections};
 use super::repeating::Repeating;
 use super::staff::Staff;
 use super::state::{RunState, State};
 use super::timers::Timers;
+use crate::observe::flight::{Flight, Recording};
 use crate::observe::split::Split;
 use crate::observe::{Explanation, LevelStats, Recorder, Stats};
 use crate::queue::locals::Locals;
@@ -56,6 +58,12 @@ pub(crate) struct Engine {
     pub(crate) guests: Visible,
     pub(super) reject: Lock<Reject>,
     pub(super) rejections: Rejections,
+    /// The last of them. (An annex's own stays empty.)
+    pub(super) refusals: Refusals,
+    /// Where events go, if they are kept.
+    pub(crate) recording: Option<Recording>,
+    /// Whether that is the only reason why a submission needs more than the common way.
+    is_only_recorded: bool,
     pub(crate) timers: Timers,
     /// Views that have somebody in line.
     pub(super) crowd: Crowd,
@@ -77,7 +85,7 @@ pub(crate) struct Engine {
     pub(crate) observed: Observed,
     pub(crate) generation: u16,
     /// The generation in which a submission needs no more than the common way; none for a pool with decorators, with
-    /// inherited priorities, or with a manual clock.
+    /// inherited priorities, with a recorder, or with a manual clock.
     plain_generation: u32,
     /// Mirror of the crew's size, core in the upper half.
     pub(super) size: AtomicU64,
@@ -200,7 +208,12 @@ impl Engine {
                 && !clock.is_manual()
                 && !config.inherits_priority
                 && config.foreign.is_none();
-            let plain_generation = if is_plain {
+            let flight = match &root {
+                Some(root) => root.recording.as_ref().map(|recording| recording.flight.clone()),
+                None => config.recorder.map(|events| Flight::new(events, clock.tick())),
+            };
+            let recording = flight.map(|flight| flight.recording(&config.name));
+            let plain_generation = if is_plain && recording.is_none() {
                 u32::from(fork::generation())
             } else {
                 u32::MAX
@@ -229,6 +242,9 @@ impl Engine {
                 guests: Visible::new(),
                 reject: Lock::new(Reject::default()),
                 rejections: Rejections::default(),
+                refusals: Refusals::new(),
+                is_only_recorded: is_plain && recording.is_some(),
+                recording,
                 timers: Timers::new(&clock, &config),
                 crowd: Crowd::new(),
                 suspended: Suspended::new(),
@@ -291,6 +307,11 @@ impl Engine {
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.plain_generation != u32::from(fork::generation())
+    }
+
+    /// Whether a submission here needs no more than the common way, and a note.
+    pub(crate) fn is_only_recorded(&self) -> bool {
+        self.is_only_recorded && !self.is_forked()
     }
 
     /// See the field.

@@ -253,6 +253,9 @@ impl Engine {
             }
         }
         let moved = piece.tasks.len() + piece.of_views.len();
+        if let Some(recording) = self.recording.as_ref().filter(|_| moved > 0) {
+            recording.fired(now, moved, piece.samples.first().copied().unwrap_or_default());
+        }
         self.timers.due.append_all(&mut piece.tasks, &self.clock);
         for entry in piece.of_views.drain(..) {
             piece.unsettled.extend(self.enter_when_due(entry));

@@ -12,6 +12,7 @@ mod builder;
 mod control;
 mod cover;
 pub(crate) mod crew;
+mod dump;
 pub(crate) mod engine;
 mod explain;
 pub(crate) mod foreign;
@@ -29,6 +30,7 @@ mod local;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod owner;
+mod refusals;
 pub(crate) mod reject;
 pub(crate) mod repeating;
 mod resize;
@@ -44,7 +46,7 @@ pub(crate) mod views;
 pub(crate) mod waits;
 mod watch;
 
-pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_THREADS, OnBlocking, PoolBuilder};
+pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_EVENTS, MAX_THREADS, OnBlocking, PoolBuilder};
 pub use control::{Control, ResizePreview, RunningTask, WorkerStats};
 pub use crew::Growth;
 pub use foreign::{Job, RefusedJob};

@@ -216,18 +216,60 @@ impl Engine {
     ) -> Result<bool, Refused<P>> {
         if class.is_viewed() && !class.is_timed() {
             let answered = self.answer_of_view(class, refused, patience);
-            return answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1));
+            return self.told(class, answered);
         }
         let answered = match (&refused.reason, patience) {
             (Reason::Full { .. }, Patience::Policy) => self.answer_by_policy(class, refused),
-            (Reason::Full { .. }, Patience::Within(limit)) => self.admit_within(class, refused, Some(limit)),
+            (Reason::Full { .. }, Patience::Within(limit)) => self.noting(class, refused, |refused| {
+                self.admit_within(class, refused, Some(limit))
+            }),
             (Reason::Full { .. }, Patience::OrHere(_)) if self.is_own_thread() => {
                 Ok(self.run_for_caller(class, refused))
             }
-            (Reason::Full { .. }, Patience::OrHere(limit)) => self.admit_within(class, refused, limit),
+            (Reason::Full { .. }, Patience::OrHere(limit)) => {
+                self.noting(class, refused, |refused| self.admit_within(class, refused, limit))
+            }
             _ => Err(refused),
         };
-        answered.inspect_err(|refused| self.rejections.count(&refused.reason, 1))
+        self.told(class, answered)
+    }
+
+    /// Tells the recorder of a task that is let in after all. Its facts are read before: afterwards it may be gone.
+    fn noting<P: Payload>(
+        &self,
+        class: Class,
+        refused: Refused<P>,
+        admit: impl FnOnce(Refused<P>) -> Result<bool, Refused<P>>,
+    ) -> Result<bool, Refused<P>> {
+        let Some(recording) = &self.recording else {
+            return admit(refused);
+        };
+        let Refused { payload, reason } = refused;
+        let slot = Slot::holding(class, payload);
+        let level = self.room.is_levelled().then(|| self.room.level_of(class));
+        let subject = match slot.peek_entry() {
+            Some(entry) => recording.subject_of_block(entry.header(), level),
+            None => recording.subject(slot.label(), 0, None, level),
+        };
+        // SAFETY: put in above, as this type.
+        let payload = unsafe { slot.into_payload() };
+        let at = self.clock.tick();
+        let admitted = admit(Refused { payload, reason })?;
+        recording.submitted(subject, at);
+        Ok(admitted)
+    }
+
+    /// Counts and notes what goes back to the submitter.
+    fn told<P: Payload>(&self, class: Class, answered: Result<bool, Refused<P>>) -> Result<bool, Refused<P>> {
+        answered.map_err(|refused| {
+            self.rejections.count(&refused.reason, 1);
+            let Refused { payload, reason } = refused;
+            let slot = Slot::holding(class, payload);
+            self.note_refusal(class, &reason, "refused", || slot.info());
+            // SAFETY: put in above, as this type.
+            let payload = unsafe { slot.into_payload() };
+            Refused { payload, reason }
+        })
     }
 
     /// The same for a task of a view: nobody but a worker runs it, and a lane that is full or closed says so under every
@@ -251,9 +293,13 @@ impl Engine {
             reason: refused.reason,
         };
         match patience {
-            Patience::OrHere(limit) => self.admit_within(class, refused, limit),
+            Patience::OrHere(limit) => {
+                self.noting(class, refused, |refused| self.admit_within(class, refused, limit))
+            }
             _ if is_barred => Err(refused),
-            Patience::Within(limit) => self.admit_within(class, refused, Some(limit)),
+            Patience::Within(limit) => self.noting(class, refused, |refused| {
+                self.admit_within(class, refused, Some(limit))
+            }),
             Patience::Policy => self.answer_by_policy(class, refused),
         }
     }
@@ -269,7 +315,9 @@ impl Engine {
             Reject::CallerRuns => Answer::CallerRuns,
             Reject::Discard => Answer::Discard,
             Reject::DiscardOldest => Answer::DiscardOldest,
-            Reject::EvictLower => return self.admit_for_lower(class, refused),
+            Reject::EvictLower => {
+                return self.noting(class, refused, |refused| self.admit_for_lower(class, refused));
+            }
             Reject::Block(limit) => Answer::Wait(limit),
             Reject::Custom(rule) => {
                 let mut answer = Answer::Abort;
@@ -305,12 +353,18 @@ impl Engine {
             Answer::CallerRuns => Ok(self.run_for_caller(class, refused)),
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);
+                let slot = Slot::holding(class, refused.payload);
+                self.note_refusal(class, &refused.reason, "discarded", || slot.info());
                 // Never accepted, so no hook hears of its end.
-                Slot::holding(class, refused.payload).end_unrun(End::Rejected, None);
+                slot.end_unrun(End::Rejected, None);
                 Ok(false)
             }
-            Answer::DiscardOldest => self.admit_for_oldest(class, refused),
-            Answer::Wait(limit) => self.admit_within(class, refused, Some(limit)),
+            Answer::DiscardOldest => {
+                self.noting(class, refused, |refused| self.admit_for_oldest(class, refused))
+            }
+            Answer::Wait(limit) => self.noting(class, refused, |refused| {
+                self.admit_within(class, refused, Some(limit))
+            }),
         }
     }
 
@@ -322,6 +376,7 @@ impl Engine {
             // Nobody else has the block yet.
             let _ = entry.header().state.claim();
         }
+        self.note_refusal(class, &refused.reason, "caller_ran", || slot.info());
         self.run_as_guest(&mut slot);
         false
     }

@@ -128,6 +128,9 @@ impl Engine {
             self.size.store(new.to_bits(), Relaxed);
             Ok(producers.gate.resized(new))
         })?;
+        if let Some(recording) = &self.recording {
+            recording.resized(self.clock.tick(), old, new);
+        }
         if new.core < old.core || new.max < old.max {
             self.idle.wake_all();
         }

@@ -6,6 +6,7 @@
 use super::engine::Engine;
 use crate::observe::counters::{Counters, Totals};
 use crate::sync::atomic::Ordering::AcqRel;
+use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
 use crate::task::Token;
 use crate::task::watch::Visible;
@@ -29,6 +30,8 @@ pub(crate) struct Post {
     pub(crate) label: Lock<Option<String>>,
     /// When somebody looked first at the task that it runs, and how many it had ended then. Written by those who look.
     seen: Lock<Option<(u64, Tick)>>,
+    /// Where runs are recorded: when the one it is at began; 0 if there is none.
+    pub(crate) began: AtomicU64,
 }
 
 impl Post {
@@ -41,6 +44,7 @@ impl Post {
             visible: Visible::new(),
             label: Lock::new(None),
             seen: Lock::new(None),
+            began: AtomicU64::new(0),
         }
     }
 }
@@ -49,6 +53,10 @@ impl Post {
     /// For how long it has run what it runs, as far as those who looked can know: since the first look that found it at
     /// the same task.
     pub(super) fn busy_for(&self, now: Tick) -> Duration {
+        let began = self.began.load(Relaxed);
+        if began > 0 {
+            return Duration::from_nanos(now.saturating_sub(began));
+        }
         let ended = self.counters.read().left();
         let mut seen = self.seen.lock();
         let since = match *seen {

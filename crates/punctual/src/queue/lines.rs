@@ -321,6 +321,7 @@ impl Heads {
         };
         if got.0 && pick.promoted {
             self.promoted.0[pick.level] += 1;
+            slot.promoted = true;
         }
         if got.0 && KIND == SHARES {
             self.rule.took(pick.level);

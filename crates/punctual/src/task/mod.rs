@@ -48,6 +48,7 @@ pub(crate) mod run;
 pub(crate) mod shown;
 pub(crate) mod side;
 pub(crate) mod state;
+pub(crate) mod tape;
 mod token;
 pub(crate) mod view;
 pub(crate) mod waking;

@@ -75,6 +75,9 @@ impl Home for Books {
     fn explain(&self, _: &Header, _: Option<Duration>) -> Explanation {
         Explanation::of(Place::Queue)
     }
+    fn view_name(&self, _: &Arc<View>) -> Arc<str> {
+        "view".into()
+    }
     fn removed(&self, _: bool) {}
     fn is_stopping(&self) -> bool {
         false
@@ -95,7 +98,7 @@ impl Home for Books {
     fn unlist(&self, _: NonNull<Header>) {}
 }
 
-fn entry<T: Send + 'static>(
+pub(super) fn entry<T: Send + 'static>(
     home: &Arc<Books>,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> (Entry, TaskHandle<T>) {
@@ -135,9 +138,13 @@ pub(super) fn work(home: &Books, entry: Entry, hooks: Hooks) {
     }
 }
 
-fn run(home: &Books, mut slot: Slot, hooks: Hooks) {
+fn run(home: &Books, slot: Slot, hooks: Hooks) {
+    run_visibly(home, slot, hooks, &Visible::new());
+}
+
+/// As a worker whose tasks others see there.
+fn run_visibly(home: &Books, mut slot: Slot, hooks: Hooks, visible: &Visible) {
     let clock = Clock::system();
-    let visible = Visible::new();
     let counters = Counters::new();
     let is_in_section = std::cell::Cell::new(false);
     let host = Host {
@@ -145,7 +152,7 @@ fn run(home: &Books, mut slot: Slot, hooks: Hooks) {
         identity: 1,
         pool: 0,
         aside: &counters,
-        visible: &visible,
+        visible,
         is_in_section: &is_in_section,
     };
     let frame = Frame::of_worker(host, &clock);
@@ -157,9 +164,17 @@ fn run(home: &Books, mut slot: Slot, hooks: Hooks) {
             home,
             counters: &counters,
             watched: hooks.watch_tasks(),
+            tape: None,
+            notes: hooks.watch_tasks(),
         };
         runner.run(&mut slot);
     });
+}
+
+/// What a worker does with an entry it popped, where others see it.
+pub(super) fn work_visibly(home: &Books, entry: Entry, visible: &Visible) {
+    assert!(entry.header().state.claim() == Claim::Won, "nobody else wants it");
+    run_visibly(home, Slot::holding(Class::ROOT, entry), Hooks::default(), visible);
 }
 
 #[test]

@@ -257,6 +257,10 @@ pub(crate) struct Slot {
     table: Option<&'static Table>,
     /// Of the record taken last, if it was noted; whoever reads it takes it.
     pub(crate) arrival: Option<Arrival>,
+    /// Its wait brought it before others; whoever reads it takes it.
+    pub(crate) promoted: bool,
+    /// It was taken from another worker's deque; as that.
+    pub(crate) stolen: bool,
     class: Class,
     words: [MaybeUninit<u64>; MAX_WORDS],
 }
@@ -269,6 +273,8 @@ impl Slot {
         Slot {
             table: None,
             arrival: None,
+            promoted: false,
+            stolen: false,
             class: Class::ROOT,
             words: [const { MaybeUninit::uninit() }; MAX_WORDS],
         }

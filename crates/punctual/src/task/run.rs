@@ -17,9 +17,11 @@ use super::home::Home;
 use super::hooks::Hooks;
 use super::record::Slot;
 use super::state::{End, Resolved};
+use super::tape::Tape;
 use super::view::View;
 use super::watch::{Limits, Watching};
 use super::{Outcome, discard};
+use crate::observe::Ending;
 use crate::observe::counters::Counters;
 use crate::sync::Arc;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,6 +37,10 @@ pub(crate) struct Runner<'a> {
     pub(crate) counters: &'a Counters,
     /// Whether the hooks want to hear of each task.
     pub(crate) watched: bool,
+    /// Where the pool records: of a worker's own tasks.
+    pub(crate) tape: Option<&'a Tape<'a>>,
+    /// Either of these: one look for both.
+    pub(crate) notes: bool,
 }
 
 impl Runner<'_> {
@@ -65,6 +71,20 @@ impl Runner<'_> {
     #[inline(always)]
     fn run_closure(&self, slot: &mut Slot) {
         self.frame.begin_closure(slot.table(), slot.class());
+        if self.notes {
+            self.run_noted_closure(slot);
+        } else if let Err(payload) = catch_unwind(AssertUnwindSafe(|| slot.run())) {
+            self.closure_panicked(payload);
+        } else {
+            self.counters.finish();
+        }
+        self.frame.end();
+    }
+
+    /// A closure that somebody watches, or that is recorded.
+    #[cold]
+    #[inline(never)]
+    fn run_noted_closure(&self, slot: &mut Slot) {
         let mut watching = None;
         if self.watched {
             self.hooks.before(&self.frame.info());
@@ -72,15 +92,20 @@ impl Runner<'_> {
         }
         let ended = catch_unwind(AssertUnwindSafe(|| slot.run()));
         drop(watching);
-        if let Err(payload) = ended {
-            self.closure_panicked(payload);
-        } else {
-            self.counters.finish();
-            if self.watched {
-                self.hooks.after(&self.frame.info(), Outcome::Finished);
-            }
+        if let Some(tape) = self.tape {
+            tape.end(if ended.is_ok() {
+                Ending::Finished
+            } else {
+                Ending::Panicked
+            });
         }
-        self.frame.end();
+        if let Err(payload) = ended {
+            return self.closure_panicked(payload);
+        }
+        self.counters.finish();
+        if self.watched {
+            self.hooks.after(&self.frame.info(), Outcome::Finished);
+        }
     }
 
     #[cold]
@@ -143,7 +168,7 @@ impl Runner<'_> {
     #[inline(always)]
     fn run_block(&self, entry: Entry, leave: bool, body_ended: impl FnOnce()) {
         self.frame.begin_block(entry.pointer());
-        let end = if self.watched || entry.header().has_side() {
+        let end = if self.notes || entry.header().has_side() {
             self.run_with_care(&entry)
         } else {
             // SAFETY: the slot's task was claimed by the queue for this worker, and this is its one run.
@@ -180,8 +205,21 @@ impl Runner<'_> {
         if self.watched {
             self.hooks.before(&entry.header().info());
         }
-        let _watching = self.watch(limits);
-        self.run_decorated(entry)
+        let watching = self.watch(limits);
+        let end = self.run_decorated(entry);
+        drop(watching);
+        self.note_end(entry, end);
+        end
+    }
+
+    /// Where the pool records: the body, or the last poll of it, has ended this way.
+    fn note_end(&self, entry: &Entry, end: End) {
+        let Some(tape) = self.tape else { return };
+        tape.end(match end {
+            End::Panicked => Ending::Panicked,
+            End::Finished if !entry.header().state.load().is_signalled() => Ending::Finished,
+            _ => Ending::Cancelled,
+        });
     }
 
     /// Measures the running task's time, if it is limited.

@@ -15,6 +15,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(all(test, loom))]
+mod models;
+
 use super::block::{Header, Reference};
 use super::record::Table;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -26,6 +26,7 @@ use crate::sync::{self, Arc, atomic, is_multi_core};
 use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
+use crate::task::tape::Tape;
 use crate::task::{Frame, Host, recycle};
 use crate::time::{Place, Tick, Wait, Waked, deadline_after, spin};
 use idle::Bed;
@@ -79,7 +80,11 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         if let Some(hook) = &engine.config.on_thread_start {
             engine.hooks.call(|| hook());
         }
+        let tape = engine.recording.as_ref();
+        let tape = tape.map(|recording| Tape::new(recording, &engine.clock, post.number, &post.began));
         let runner = Runner {
+            tape: tape.as_ref(),
+            notes: engine.watched || tape.is_some(),
             frame: &frame,
             hooks: &engine.hooks,
             home: &**engine,
@@ -103,6 +108,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             due_since_rest: 0,
             sleeps_exactly: false,
             looker: Looker::default(),
+            tape: tape.as_ref(),
             thief: local.as_ref().map(Thief::new),
         };
         let mut slot = Slot::empty();
@@ -156,6 +162,8 @@ struct Worker<'a> {
     sleeps_exactly: bool,
     /// What its timed runs do with their time.
     looker: Looker,
+    /// Where the pool records.
+    tape: Option<&'a Tape<'a>>,
     /// Where workers have deques.
     thief: Option<Thief<'a>>,
 }
@@ -378,6 +386,9 @@ impl Worker<'_> {
 
     /// Waits a moment, awake. True: there is something to do.
     fn spin(&mut self) -> bool {
+        if let Some(tape) = self.tape {
+            tape.rest();
+        }
         let engine = self.engine;
         match &mut self.thief {
             None => spin(SPIN, || engine.has_work() || engine.is_time()),
@@ -430,6 +441,9 @@ impl Worker<'_> {
 
     /// Sleeps until called, or until there is housekeeping to do.
     fn rest(&mut self, searching: Option<idle::Searching>) -> idle::Searching {
+        if let Some(tape) = self.tape {
+            tape.rest();
+        }
         let engine = self.engine;
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
@@ -527,7 +541,7 @@ impl Worker<'_> {
     fn run(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
         let count = self.since_rest;
         self.since_rest += 1;
-        if count != self.next_timed && slot.arrival.is_none() && !runner.watched {
+        if count != self.next_timed && slot.arrival.is_none() && !runner.notes {
             runner.run(slot);
         } else {
             self.run_observed(runner, slot, count);
@@ -543,7 +557,10 @@ impl Worker<'_> {
             self.next_timed += weight;
         }
         let engine = self.engine;
-        let begin = engine.clock.tick();
+        let begin = self.tape.map_or_else(|| engine.clock.tick(), Tape::now);
+        if let Some(tape) = self.tape {
+            self.begin_tape(tape, slot, begin);
+        }
         if let Some(arrival) = slot.arrival.take() {
             let waited = begin.saturating_sub(arrival.tick);
             if slot.is_woken() {
@@ -580,6 +597,31 @@ impl Worker<'_> {
         if engine.clock.is_manual() {
             self.post.label.lock().take();
         }
+    }
+}
+
+impl Worker<'_> {
+    /// Notes the task in the slot, and what came of it on its way.
+    fn begin_tape(&self, tape: &Tape<'_>, slot: &mut Slot, begin: Tick) {
+        let Some(recording) = &self.engine.recording else {
+            return;
+        };
+        let room = &self.engine.room;
+        let of_class = room.is_levelled().then(|| room.level_of(slot.class()));
+        let subject = match slot.peek_entry() {
+            Some(entry) => {
+                let level = of_class.map(|_| room.level_of_task(entry.header()));
+                recording.subject_of_block(entry.header(), level)
+            }
+            None => recording.subject(slot.label(), 0, None, of_class),
+        };
+        if std::mem::take(&mut slot.promoted) {
+            recording.promoted(self.post.number, subject, begin);
+        }
+        if std::mem::take(&mut slot.stolen) {
+            recording.stole(self.post.number, subject, begin);
+        }
+        tape.begin(subject, begin);
     }
 }
 

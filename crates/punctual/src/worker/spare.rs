@@ -71,6 +71,8 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
         home: &*engine,
         counters: host.aside,
         watched: engine.watched,
+        tape: None,
+        notes: engine.watched,
     };
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
@@ -114,6 +116,8 @@ pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointe
         home: &**engine,
         counters: &post.aside,
         watched: engine.watched,
+        tape: None,
+        notes: engine.watched,
     };
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
@@ -145,6 +149,8 @@ pub(crate) unsafe fn run_newest_in_place(here: Here<'_>, engine: &Engine, pointe
         home: engine,
         counters: host.aside,
         watched: engine.watched,
+        tape: None,
+        notes: engine.watched,
     };
     let mut slot = Slot::holding(entry.header().class, entry);
     frame.enter(|| runner.run(&mut slot));
@@ -405,6 +411,8 @@ impl Engine {
                 home: self,
                 counters: &counters,
                 watched: self.watched,
+                tape: None,
+                notes: self.watched,
             };
             frame.enter(|| runner.run_apart(slot));
         });

@@ -76,6 +76,7 @@ impl<'a> Thief<'a> {
                 match victim.steal(self.local, &locals.heed, slot) {
                     Taken::Task => {
                         make_room_known(engine, locals);
+                        slot.stolen = true;
                         return true;
                     }
                     Taken::Dead => let_go(engine, slot),

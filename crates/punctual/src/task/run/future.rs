@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::Runner;
+use crate::observe::Ending;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::task::block::{Entry, Header};
@@ -44,6 +45,11 @@ impl Runner<'_> {
             self.counters.poll();
             self.poll(&entry, begin == Begin::First)
         };
+        match (self.tape, polled) {
+            (Some(_), Some(end)) => self.note_end(&entry, end),
+            (Some(tape), None) => tape.end(Ending::Suspended),
+            (None, _) => {}
+        }
         self.frame.hide();
         match polled {
             Some(end) => self.end_future(entry, waking, view.as_ref(), end),
