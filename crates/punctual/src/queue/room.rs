@@ -10,27 +10,29 @@
 //! **Layout.** What producers write and what consumers write lie on different cache lines; the test
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
+mod evicted;
 mod levelled;
 mod listed;
 mod local;
 mod moves;
+mod read;
+mod removed;
 
-use super::chain::{Head, Swept};
-use super::counts::{Popped, Removed, Tally};
+use super::chain::Head;
+use super::counts::{Popped, Removed};
 use super::lines::{Fresh, Heads, Tails};
 use super::locals::Locals;
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
 use super::{Capacity, Discipline, kind};
-use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{Guard, Lock, Padded};
-use crate::task::block::Entry;
-use crate::task::home::Removal;
-use crate::task::record::{Dead, Slot, Woken};
-use crate::task::{Class, Priority};
-use crate::time::{Clock, Tick};
+use crate::task::Priority;
+use crate::task::record::{Dead, Slot};
+use crate::time::Clock;
 use moves::Front;
+pub(crate) use removed::Drawn;
 
 /// Spare segments are kept up to this many, one megabyte; a longer burst's memory goes back to the allocator.
 const MAX_SPARES: usize = 256;
@@ -358,95 +360,6 @@ impl<G: Gate> Room<G> {
         self.popped.resumed.load(Acquire)
     }
 
-    /// Takes a waiting task out, claimed as removed and counted as evicted, and reserves its place for the caller in the
-    /// same section: nobody else gets it. The oldest, of the least urgent level; with `below`, of one that is less urgent
-    /// than that.
-    pub(crate) fn evict_for_its_place(&self, below: Option<usize>, clock: &Clock) -> Option<Slot> {
-        let mut dead = Vec::new();
-        // Nobody throws out a future that has begun: they go to the end, without places, once the search is over.
-        let mut woken = Vec::new();
-        let evicted = {
-            let mut consumers = self.consumers.lock();
-            let mut producers = self.producers.lock();
-            let evicted = loop {
-                let mut slot = Slot::empty();
-                let Some(level) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
-                    break None;
-                };
-                if slot.is_woken() {
-                    self.count_popped(&mut consumers, &slot, false);
-                    let class = slot.class();
-                    woken.extend(slot.take_entry().map(|entry| (class, entry)));
-                    continue;
-                }
-                let won = slot.claim_to_remove();
-                consumers.popped += 1;
-                self.popped.publish(consumers.popped, consumers.taken);
-                if won {
-                    self.removed.count(Removal::Evicted, level);
-                    producers.reserve();
-                    break Some(slot);
-                }
-                dead.extend(slot.take_dead());
-            };
-            for (class, entry) in woken {
-                self.put_back(&mut producers, class, entry, clock);
-            }
-            evicted.or_else(|| self.evict_from_deques(&mut producers, below, &mut dead))
-        };
-        dead.into_iter().for_each(Dead::let_go);
-        evicted
-    }
-
-    /// Writes the record of a woken future again that was taken out, at the end of its level.
-    fn put_back(&self, producers: &mut Producers<G>, class: Class, entry: Entry, clock: &Clock) {
-        producers.push_surely(self, class, Woken(entry), false, clock);
-        producers.count_woken(self, class);
-        producers.count_put_back();
-    }
-
-    /// The same of one that a drain took out, and did not count.
-    pub(crate) fn put_drained_back(&self, class: Class, entry: Entry, clock: &Clock) {
-        let mut consumers = self.consumers.lock();
-        let mut producers = self.producers.lock();
-        self.count_resumed(&mut consumers);
-        self.put_back(&mut producers, class, entry, clock);
-    }
-
-    /// Moves what is worth least into the slot; gives its level.
-    fn take_last(
-        &self,
-        consumers: &mut Consumers,
-        producers: &mut Producers<G>,
-        below: Option<usize>,
-        slot: &mut Slot,
-    ) -> Option<usize> {
-        if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
-            heads.refill(tails, &self.fresh);
-            if let Some(level) = heads.last(below) {
-                drop(heads.take(level, slot, &self.fresh));
-                heads.took_none(level);
-                return Some(level);
-            }
-        } else if below.is_none() {
-            if consumers.head.is_dry() && !producers.tail.is_empty() {
-                consumers.head.refill(&mut producers.tail);
-            }
-            if !consumers.head.is_dry() {
-                let number = consumers.popped;
-                consumers.head.take(slot, number);
-                return Some(0);
-            }
-        }
-        // Only what was moved to the front is left.
-        if below.is_some() || consumers.heed & FRONT == 0 {
-            return None;
-        }
-        consumers.take_front(slot);
-        self.set_front(consumers.heed & FRONT != 0);
-        Some(self.level_in(slot))
-    }
-
     /// Runs `f` under both locks: whoever takes a task after this sees what it changed in the gate.
     pub(crate) fn attend<R>(&self, f: impl FnOnce(&mut Producers<G>) -> R) -> R {
         let mut consumers = self.consumers.lock();
@@ -520,170 +433,6 @@ impl<G: Gate> Room<G> {
         at(&mut producers, is_empty)
     }
 
-    /// A task left without being taken by a worker, and without ever having had a record.
-    pub(crate) fn remove_aside(&self, how: Removal, level: usize) {
-        // In this order: whoever sees it counted out as waiting aside sees its permit back.
-        self.removed.count(how, level);
-        self.removed.from_aside.fetch_add(1, AcqRel);
-    }
-
-    /// Tasks that wait where there are no records, as far as can be seen without a lock.
-    pub(crate) fn waiting_aside(&self) -> u64 {
-        let aside = self.aside.load(Acquire);
-        aside.saturating_sub(self.removed.from_aside.load(Acquire))
-    }
-
-    /// Tasks ever accepted, as far as can be seen without a lock; never too few, because what gets its record is counted
-    /// there first.
-    fn accepted(&self) -> u64 {
-        let aside = self.aside.load(Acquire);
-        // A woken one is counted after its record.
-        let woken = self.woken.load(Acquire);
-        (aside + self.pushed.load(Acquire)).saturating_sub(woken) + self.pushed_to_deques()
-    }
-
-    /// A task left without being taken by a worker: its permit comes back. Says whether the dead entries need a sweep.
-    #[must_use]
-    pub(crate) fn remove(&self, how: Removal, level: usize) -> bool {
-        self.removed.count(how, level);
-        self.needs_sweep()
-    }
-
-    /// Whether the dead entries are too many.
-    fn needs_sweep(&self) -> bool {
-        // Drained and evicted records count in both; the difference is what lies dead in the log. Both may be a moment old.
-        let untaken = self
-            .popped
-            .records
-            .load(Acquire)
-            .saturating_sub(self.popped.taken.load(Acquire) + self.resumed());
-        let without_record = self.removed.from_aside.load(Acquire);
-        let from_deques = self.removed.from_deques.load(Acquire);
-        let gone = untaken + without_record + from_deques;
-        let dead = self.removed.sum().saturating_sub(gone);
-        if dead <= DEAD_SLACK {
-            return false;
-        }
-        let waiting = self.accepted().saturating_sub(self.permits_back());
-        dead > waiting + DEAD_SLACK
-    }
-
-    /// Sweeps the dead entries out of the log.
-    #[cold]
-    pub(crate) fn sweep(&self) {
-        let mut swept = Swept::default();
-        {
-            let mut consumers = self.consumers.lock();
-            let mut producers = self.producers.lock();
-            if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
-                heads.sweep(tails, &self.fresh, &mut swept);
-            } else {
-                consumers.head.sweep(0, &mut swept);
-                producers.tail.sweep(0, &mut swept);
-            }
-            drop(producers);
-            self.sweep_front(&mut consumers, &mut swept.dead);
-            consumers.popped += swept.dead.len() as u64;
-            self.popped.publish(consumers.popped, consumers.taken);
-        }
-        for segment in swept.emptied {
-            self.spare(Some(segment));
-        }
-        swept.dead.into_iter().for_each(Dead::let_go);
-    }
-
-    /// Claims what a drain took out, as removed. Under the lock that keeps it from being moved: a record that becomes outdated
-    /// between the look and the claim would let go of a share that is another's by then.
-    pub(crate) fn claim_drained(&self, slot: &Slot) -> Drawn {
-        let _consumers = self.consumers.lock();
-        if slot.is_woken() {
-            Drawn::Gone
-        } else if slot.claim_to_remove() {
-            Drawn::Claimed
-        } else if slot.is_elsewhere() {
-            Drawn::Moved
-        } else {
-            Drawn::Gone
-        }
-    }
-
-    /// Takes everything out, in order. The tasks are not claimed yet and still hold their permits.
-    pub(crate) fn drain(&self) -> Drained {
-        self.drain_with(|| ()).0
-    }
-
-    /// As [`Room::drain`]; in the same section `also` takes out what waits elsewhere.
-    pub(crate) fn drain_with<R>(&self, also: impl FnOnce() -> R) -> (Drained, R) {
-        let empty: Vec<Owned> = (0..2 * self.depth.max(1)).map(|_| Owned::new()).collect();
-        let mut consumers = self.consumers.lock();
-        let front = self.drain_front(&mut consumers);
-        let mut producers = self.producers.lock();
-        let mut before = 0;
-        let chains = if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
-            before = heads.before();
-            heads.drain(tails, &self.fresh, empty)
-        } else {
-            // A second, dry head takes the tail's chain over.
-            let mut ends = empty.into_iter().map(Head::new);
-            let (Some(mut front), Some(mut back)) = (ends.next(), ends.next()) else {
-                unreachable!("two for each level")
-            };
-            std::mem::swap(&mut consumers.head, &mut front);
-            back.refill(&mut producers.tail);
-            vec![front, back]
-        };
-        let local = self.drain_deques();
-        let also = also();
-        drop(producers);
-        consumers.popped += front.len() as u64 + chains.iter().map(Head::left).sum::<u64>();
-        self.popped.publish(consumers.popped, consumers.taken);
-        drop(consumers);
-        let drained = Drained {
-            front: front.into_iter(),
-            chains,
-            before,
-            local: local.into_iter(),
-        };
-        (drained, also)
-    }
-
-    /// The counts at one moment, and what the gate says. While `settled` runs no task can be taken from the log, so what
-    /// it reads of ended tasks fits the taken ones; what joiners take in place is read after it.
-    pub(crate) fn tally<R, S>(&self, settled: impl FnOnce() -> R, at: impl FnOnce(&G) -> S) -> (Tally, R, S) {
-        let consumers = self.consumers.lock();
-        let settled = settled();
-        let of_levels = consumers.levels.as_deref();
-        let taken = of_levels.map(Heads::taken);
-        let mut tally = self.removed.read(consumers.taken, taken.as_ref());
-        if let Some(levels) = of_levels {
-            tally.set_promoted(&levels.promoted);
-        }
-        // In this order: what has ended, what was taken, what was accepted.
-        let left = self
-            .locals()
-            .map_or((0, 0), |locals| (locals.taken(), locals.joined()));
-        let producers = self.producers.lock();
-        let of_levels = producers.levels.as_deref();
-        tally.set_pushed(producers.accepted(), of_levels.map(Tails::accepted));
-        tally.woken = producers.woken - producers.put_back;
-        tally.resumed = consumers.resumed - producers.put_back;
-        if let Some(locals) = &self.locals {
-            tally.add_local(locals.level(), locals.pushed(), left);
-        }
-        tally.capacity = producers.capacity;
-        tally.paused = producers.paused;
-        let at = at(&producers.gate);
-        (tally, settled, at)
-    }
-
-    /// As [`Room::tally`] without locks: each number is true of some moment, but not all of the same.
-    pub(crate) fn glance(&self) -> (u64, u64) {
-        // First: what has come back was accepted before.
-        let back = self.permits_back();
-        let accepted = self.accepted();
-        (accepted, accepted.saturating_sub(back))
-    }
-
     /// Where the fields lie that different sides write.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) const fn field_offsets() -> [usize; 4] {
@@ -694,61 +443,5 @@ impl<G: Gate> Room<G> {
             offset_of!(Self, consumers),
             offset_of!(Self, popped),
         ]
-    }
-
-    /// When the record at the head arrived, as far as it was noted.
-    pub(crate) fn oldest(&self) -> Option<Tick> {
-        let consumers = self.consumers.lock();
-        if consumers.levels.is_some() {
-            drop(consumers);
-            return self.oldest_of_levels().into_iter().flatten().min();
-        }
-        let arrived = if consumers.head.is_dry() {
-            let producers = self.producers.lock();
-            if producers.tail.is_empty() {
-                return None;
-            }
-            producers.tail.opened()
-        } else {
-            consumers.head.arrived()
-        };
-        (arrived != 0).then_some(arrived)
-    }
-}
-
-/// What became of a record that a drain took out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drawn {
-    Claimed,
-    /// Its task has a later record, and waits.
-    Moved,
-    /// Its task was claimed elsewhere; or it is a future that was woken, which nobody takes out.
-    Gone,
-}
-
-/// Records taken out by [`Room::drain`], in order. Dead ones are among them.
-pub(crate) struct Drained {
-    front: std::collections::vec_deque::IntoIter<Slot>,
-    chains: Vec<Head>,
-    /// Words before each record.
-    before: usize,
-    /// What lay in deques.
-    local: std::vec::IntoIter<Slot>,
-}
-
-impl Iterator for Drained {
-    type Item = Slot;
-    fn next(&mut self) -> Option<Slot> {
-        if let Some(slot) = self.front.next() {
-            return Some(slot);
-        }
-        let Some(chain) = self.chains.iter_mut().find(|chain| !chain.is_dry()) else {
-            return self.local.next();
-        };
-        let mut slot = Slot::empty();
-        // Arrivals do not matter any more: a number that is never a sample's.
-        chain.take_after(self.before, &mut slot, 1);
-        drop(chain.take_finished());
-        Some(slot)
     }
 }
