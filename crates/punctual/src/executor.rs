@@ -8,6 +8,8 @@
 
 mod adapter;
 mod apart;
+#[cfg(feature = "tracing")]
+mod spans;
 mod spawn;
 mod task_builder;
 mod timed;

@@ -217,7 +217,10 @@
 //!
 //! # Features
 //!
-//! `cron` (default): `Schedule::cron` and time zones, for which it brings in `jiff`.
+//! - `cron` (default): `Schedule::cron` and time zones, for which it brings in `jiff`.
+//! - `prometheus`: `prometheus::render`, the figures of pools as text; no further crate.
+//! - `metrics`: `metrics::publish`, the same for the `metrics` facade.
+//! - `tracing`: `PoolBuilder::tracing`, a span for each task.
 
 mod error;
 mod executor;
@@ -237,6 +240,10 @@ mod worker;
 
 pub mod future;
 pub mod global;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 pub mod task;
 
 pub use error::{AnyError, ConfigError, JoinError, Reason, Rejected, Timeout};

@@ -4,9 +4,17 @@
 /// What waits and what runs, and what can be done with it.
 #[path = "seen/controlling.rs"]
 mod controlling;
+/// Figures through the `metrics` facade.
+#[cfg(feature = "metrics")]
+#[path = "seen/facade.rs"]
+mod facade;
 /// A strict reader of JSON.
 #[path = "seen/json.rs"]
 mod json;
+/// Figures as text for Prometheus.
+#[cfg(feature = "prometheus")]
+#[path = "seen/metering.rs"]
+mod metering;
 /// While tasks end as fast as they are looked at.
 #[path = "seen/racing.rs"]
 mod racing;
@@ -17,3 +25,7 @@ mod recording;
 #[path = "it/support.rs"]
 #[allow(dead_code, reason = "the other binary needs more of it")]
 mod support;
+/// Spans for tasks.
+#[cfg(feature = "tracing")]
+#[path = "seen/tracing.rs"]
+mod tracing;

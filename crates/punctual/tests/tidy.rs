@@ -184,7 +184,7 @@ fn nothing_knows_what_is_above_it() {
 }
 
 #[test]
-fn the_core_depends_on_libc_and_cron_on_jiff() {
+fn the_core_depends_on_libc_and_features_on_what_they_are_for() {
     let manifest = read("crates/punctual/Cargo.toml");
     let mut found = BTreeMap::<&str, Vec<&str>>::new();
     let mut section = "";
@@ -201,15 +201,18 @@ fn the_core_depends_on_libc_and_cron_on_jiff() {
     }
     found.retain(|_, names| !names.is_empty());
     let expected = BTreeMap::from([
-        ("[dependencies]", vec!["jiff"]),
+        ("[dependencies]", vec!["jiff", "metrics", "tracing"]),
         ("[target.'cfg(unix)'.dependencies]", vec!["libc"]),
         ("[target.'cfg(loom)'.dependencies]", vec!["loom"]),
         ("[target.'cfg(shuttle)'.dependencies]", vec!["shuttle"]),
     ]);
     assert_eq!(found, expected);
-    let is_optional = |line: &str| line.starts_with("jiff = ") && line.contains("optional = true");
-    assert!(
-        manifest.lines().any(is_optional),
-        "jiff belongs to the feature cron"
-    );
+    for (name, feature) in [("jiff", "cron"), ("metrics", "metrics"), ("tracing", "tracing")] {
+        let begin = format!("{name} = {{");
+        let is_optional = |line: &str| line.starts_with(&begin) && line.contains("optional = true");
+        assert!(
+            manifest.lines().any(is_optional),
+            "{name} belongs to the feature {feature}"
+        );
+    }
 }

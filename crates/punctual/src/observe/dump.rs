@@ -288,6 +288,7 @@ impl Stats {
             ("pending_timers", self.pending_timers),
             ("schedules", self.schedules),
             ("keepers", self.keepers),
+            ("slow", self.slow),
         ] {
             json.field(name, &number);
         }
@@ -295,6 +296,7 @@ impl Stats {
         json.field("oldest_wait", &self.oldest_wait);
         for (name, number) in [
             ("submitted", self.submitted),
+            ("submitted_delayed", self.submitted_delayed),
             ("taken", self.taken),
             ("finished", self.finished),
             ("panicked", self.panicked),
@@ -325,6 +327,8 @@ impl Stats {
             json.field("caller_ran", &self.rejected.caller_ran);
             json.field("discarded", &self.rejected.discarded);
         });
+        json.field("caller_ran_for", &self.caller_ran_for);
+        json.field("computed", &self.computed);
         json.object_field("stops", |json| {
             json.field("closed", &self.stops.closed);
             json.field("idle", &self.stops.idle);

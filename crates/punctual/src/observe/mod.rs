@@ -11,6 +11,8 @@ mod explain;
 pub(crate) mod flight;
 mod histogram;
 pub(crate) mod json;
+#[cfg(any(feature = "prometheus", feature = "metrics"))]
+pub(crate) mod meter;
 pub(crate) mod split;
 mod stats;
 

@@ -52,6 +52,8 @@ pub struct Stats {
     pub oldest_wait: Option<Duration>,
     /// Tasks accepted.
     pub submitted: u64,
+    /// Those among them that had a time: delayed ones, and runs of schedules.
+    pub submitted_delayed: u64,
     /// Tasks that a worker took.
     pub taken: u64,
     /// Tasks that returned.
@@ -68,6 +70,12 @@ pub struct Stats {
     pub returned: u64,
     /// Tasks that were not accepted.
     pub rejected: RejectCounts,
+    /// How long submitters ran tasks themselves, because the pool was full.
+    pub caller_ran_for: Duration,
+    /// How long tasks computed, of the time that they ran; sampled.
+    pub computed: Duration,
+    /// Running tasks beyond their [`slow_after`](crate::PoolBuilder::slow_after).
+    pub slow: usize,
     /// Worker threads ever started.
     pub threads_started: u64,
     /// Worker threads that have ended.
@@ -141,6 +149,7 @@ impl Stats {
             capacity,
             oldest_wait: None,
             submitted: 0,
+            submitted_delayed: 0,
             taken: 0,
             finished: 0,
             panicked: 0,
@@ -149,6 +158,9 @@ impl Stats {
             evicted: 0,
             returned: 0,
             rejected: RejectCounts::default(),
+            caller_ran_for: Duration::ZERO,
+            computed: Duration::ZERO,
+            slow: 0,
             threads_started: 0,
             threads_stopped: 0,
             stops: StopCounts::default(),
@@ -200,6 +212,10 @@ impl Stats {
         self.queued += annex.queued;
         self.oldest_wait = self.oldest_wait.max(annex.oldest_wait);
         self.submitted += annex.submitted;
+        self.submitted_delayed += annex.submitted_delayed;
+        self.caller_ran_for += annex.caller_ran_for;
+        self.computed += annex.computed;
+        self.slow += annex.slow;
         self.taken += annex.taken;
         self.finished += annex.finished;
         self.panicked += annex.panicked;

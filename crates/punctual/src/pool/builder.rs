@@ -401,6 +401,12 @@ impl PoolBuilder {
         self
     }
 
+    /// The name it was made with.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn pool_name(&self) -> Arc<str> {
+        self.name.clone()
+    }
+
     /// Why the pool's size may not change.
     pub(super) fn sealed(mut self, reason: &'static str) -> Self {
         self.sealed = Some(reason);

@@ -221,6 +221,19 @@ impl Control {
             .collect()
     }
 
+    /// For at least how long no task has ended although tasks wait and every worker is busy: busy is not dead, but this may be.
+    /// Since the first look that found it so; so look now and then. `None`: it is not so, or the pool is gone.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// assert!(pool.control().stalled().is_none());
+    /// # Ok::<(), punctual::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn stalled(&self) -> Option<Duration> {
+        self.engine()?.stalled()
+    }
+
     /// The schedules that have not ended.
     #[must_use]
     pub fn schedules(&self) -> Vec<ScheduleHandle> {
@@ -295,6 +308,25 @@ impl Engine {
         let mut workers: Vec<WorkerStats> = posts.iter().map(of).collect();
         workers.sort_by_key(|worker| worker.number);
         workers
+    }
+
+    /// See [`Control::stalled`].
+    pub(crate) fn stalled(&self) -> Option<Duration> {
+        let stats = self.own_stats();
+        let ended = stats.finished + stats.panicked + stats.cancelled;
+        let is_stuck = stats.queued > 0 && stats.threads > 0 && stats.idle == 0 && !stats.paused;
+        let now = self.clock.tick();
+        let mut stall = self.stall.lock();
+        if !is_stuck {
+            *stall = None;
+            return None;
+        }
+        let since = match *stall {
+            Some((count, since)) if count == ended => since,
+            _ => now,
+        };
+        *stall = Some((ended, since));
+        Some(Duration::from_nanos(now.saturating_sub(since)))
     }
 
     fn preview_resize(&self, core: usize, max: usize) -> Result<ResizePreview, ConfigError> {

@@ -60,6 +60,8 @@ pub(crate) struct Engine {
     pub(super) rejections: Rejections,
     /// The last of them. (An annex's own stays empty.)
     pub(super) refusals: Refusals,
+    /// Since when nothing has ended although all workers are busy, as far as somebody looked.
+    pub(super) stall: Lock<Option<(u64, Tick)>>,
     /// Where events go, if they are kept.
     pub(crate) recording: Option<Recording>,
     /// Whether that is the only reason why a submission needs more than the common way.
@@ -243,6 +245,7 @@ impl Engine {
                 reject: Lock::new(Reject::default()),
                 rejections: Rejections::default(),
                 refusals: Refusals::new(),
+                stall: Lock::new(None),
                 is_only_recorded: is_plain && recording.is_some(),
                 recording,
                 timers: Timers::new(&clock, &config),
@@ -394,6 +397,7 @@ impl Engine {
             capacity: tally.capacity,
             oldest_wait,
             submitted: queue.accepted() + delayed.accepted,
+            submitted_delayed: delayed.accepted,
             taken: tally.taken + tally.joined,
             finished: totals.finished(),
             panicked: totals.panicked,
@@ -402,6 +406,9 @@ impl Engine {
             evicted: tally.evicted,
             returned: tally.returned + delayed.returned,
             rejected: self.rejections.read(),
+            caller_ran_for: self.rejections.caller_ran_for(),
+            computed: self.observed.split.read().computing,
+            slow: self.staff.lock().visible().map(Visible::slow).sum(),
             threads_started: crew.starts,
             threads_stopped: crew.stops.sum(),
             stops: crew.stops,

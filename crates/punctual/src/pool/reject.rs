@@ -143,6 +143,8 @@ pub(crate) struct Rejections {
     no_thread: AtomicU64,
     would_deadlock: AtomicU64,
     caller_ran: AtomicU64,
+    /// How long, in nanoseconds.
+    caller_ran_for: AtomicU64,
     discarded: AtomicU64,
 }
 
@@ -157,6 +159,10 @@ impl Rejections {
             _ => return,
         };
         counter.fetch_add(tasks as u64, Relaxed);
+    }
+
+    pub(super) fn caller_ran_for(&self) -> Duration {
+        Duration::from_nanos(self.caller_ran_for.load(Relaxed))
     }
 
     pub(super) fn read(&self) -> RejectCounts {
@@ -377,7 +383,10 @@ impl Engine {
             let _ = entry.header().state.claim();
         }
         self.note_refusal(class, &refused.reason, "caller_ran", || slot.info());
+        let begin = self.clock.tick();
         self.run_as_guest(&mut slot);
+        let took = self.clock.tick().saturating_sub(begin);
+        self.rejections.caller_ran_for.fetch_add(took, Relaxed);
         false
     }
 

@@ -52,6 +52,8 @@ struct Watched {
     began: Tick,
     limit: Option<(Tick, Token)>,
     slow: Option<Tick>,
+    /// It was.
+    is_slow: bool,
 }
 
 /// A [`TaskInfo`] of one's own.
@@ -117,12 +119,20 @@ impl Visible {
                 found.over.push(token);
             }
             if task.slow.take_if(|slow| *slow <= now).is_some() {
+                task.is_slow = true;
                 let ran = Duration::from_nanos(now.saturating_sub(task.began));
                 found.slow.push((task.task.clone(), ran));
             }
             let next = task.limit.iter().map(|(limit, _)| *limit).chain(task.slow);
             next.for_each(|next| found.or_at(next));
         }
+    }
+}
+
+impl Visible {
+    /// How many were found to be slow.
+    pub(crate) fn slow(&self) -> usize {
+        self.watched.lock().iter().filter(|task| task.is_slow).count()
     }
 }
 
@@ -144,6 +154,7 @@ impl<'a> Frame<'a> {
             began,
             limit,
             slow,
+            is_slow: false,
         });
         if let (Some(first), Some(home)) = (first, self.home().upgrade()) {
             home.look_at(first);

@@ -60,6 +60,8 @@ pub struct ScheduleStats {
     pub last_actual: Option<SystemTime>,
     /// When the last run that has ended did so.
     pub last_completed: Option<SystemTime>,
+    /// When the last run that went well ended.
+    pub last_success: Option<SystemTime>,
 }
 
 /// How a schedule's last run went.
@@ -300,6 +302,7 @@ impl ScheduleHandle {
             last_scheduled: progress.last.scheduled,
             last_actual: progress.last.actual,
             last_completed: progress.last.completed,
+            last_success: counts.last_success,
         }
     }
 
@@ -387,6 +390,7 @@ impl ScheduleStats {
             last_scheduled: None,
             last_actual: None,
             last_completed: None,
+            last_success: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::sync::unmodelled::Relaxed;
 use crate::task::Token;
 use crate::time::{Cursor, LastRun, Now, Run, Schedule, Verdict};
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -95,6 +95,7 @@ pub(super) struct Counts {
     pub(super) skipped: u64,
     pub(super) last_error: Option<String>,
     pub(super) last_failed: Option<bool>,
+    pub(super) last_success: Option<SystemTime>,
 }
 
 impl Progress {
@@ -245,6 +246,9 @@ impl Progress {
             actual: Some(run.actual),
             completed: Some(now.wall),
         };
+        if failure.is_none() {
+            self.counts.last_success = Some(now.wall);
+        }
         self.counts.last_failed = Some(failure.is_some());
         match failure {
             None => self.counts.failures_in_a_row = 0,
