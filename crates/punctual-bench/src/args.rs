@@ -4,6 +4,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use crate::catalog::{Kind, Peer, Scenario, Sizes};
+use crate::cost::Cost;
 
 /// Fewer rounds show more of the noise than of the pools, see `--gate`.
 pub(crate) const GATE_ROUNDS: usize = 6;
@@ -15,6 +16,7 @@ punctual-bench: Punctual and its peers, interleaved in one run
 
 usage: punctual-bench [OPTIONS]
        punctual-bench ir A|B|C|G PEER TASKS   one bare pass, for valgrind --tool=callgrind
+       punctual-bench cost [--tasks N] [--rounds N] [--against OTHER]   what statistics and the recorder cost
 
   --quick        smaller sizes, 6 rounds: a good quarter of an hour instead of more than an hour
   --only X       only this scenario, by its letter, or one part of it, as G-churn (repeatable; see --list)
@@ -37,6 +39,7 @@ pub(crate) enum Command {
     /// Hidden: what the parent starts.
     Child(Scenario, Peer, Sizes),
     Ir(Scenario, Peer, u64),
+    Cost(Cost),
 }
 
 #[derive(Debug, PartialEq)]
@@ -78,6 +81,7 @@ pub(crate) fn parse<I: IntoIterator<Item = String>>(words: I) -> Result<Command,
             "--list" => return Ok(Command::List),
             "child" => return child(words),
             "ir" => return instructions(words),
+            "cost" => return Cost::parse(words).map(Command::Cost),
             "--quick" => options.quick = true,
             "--json" => options.json = true,
             "--gate" => options.gate = true,

@@ -37,6 +37,7 @@ mod catalog;
 mod child;
 mod contend;
 mod cores;
+mod cost;
 mod count;
 mod json;
 mod jvm;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => Talk::new(false).say(args::HELP.trim_end()),
         Ok(Command::List) => Talk::new(false).say(&list()),
         Ok(Command::Child(scenario, peer, sizes)) => return child::run(scenario, peer, sizes),
+        Ok(Command::Cost(cost)) => return cost.run(),
         Ok(Command::Ir(scenario, peer, tasks)) => return child::run_once(scenario, peer, tasks),
         Ok(Command::Run(options)) => return bench(&options),
         Err(message) => {

@@ -14,6 +14,16 @@ impl Ours {
         Self::with(WORKERS, queue, Reject::Abort)
     }
 
+    /// One that keeps the last events.
+    pub(crate) fn recorded(events: usize) -> Self {
+        let pool = Pool::builder("bench")
+            .core_threads(WORKERS)
+            .queue(Queue::unbounded())
+            .recorder(events)
+            .build();
+        Ours(pool.expect("a fixed pool is a valid configuration"))
+    }
+
     pub(crate) fn caller_runs(capacity: usize) -> Self {
         Self::with(WORKERS, Queue::bounded(capacity), Reject::CallerRuns)
     }

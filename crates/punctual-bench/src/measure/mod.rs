@@ -10,7 +10,7 @@ mod memory;
 mod ping;
 #[cfg(test)]
 mod tests;
-mod throughput;
+pub(crate) mod throughput;
 mod timers;
 pub(crate) mod work;
 

@@ -50,7 +50,7 @@ pub struct Dump {
     pub rejected: Vec<RejectedTask>,
     /// Whether it keeps events.
     pub records: bool,
-    /// Those it has kept.
+    /// Those it has kept, by time.
     pub events: Vec<Event>,
 }
 

@@ -12,7 +12,8 @@ use std::time::Duration;
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its number: later ones have larger numbers, without gaps among those that were kept.
+    /// Its number, in the order in which events became known: of what one reading found, by time; a run becomes known when it has
+    /// ended. Without gaps among those that were kept.
     pub sequence: u64,
     /// When, on the pool's clock, counted from when the pool was built.
     pub at: Duration,
@@ -112,7 +113,7 @@ impl EventKind {
 #[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct Recent {
-    /// In order.
+    /// In the order of their numbers.
     pub events: Vec<Event>,
     /// What to ask for next time.
     pub next: u64,

@@ -74,7 +74,8 @@ impl Control {
 }
 
 fn dump(engine: &Arc<Engine>, control: &Control) -> Dump {
-    let recent = control.recent(0);
+    let mut recent = control.recent(0);
+    recent.events.sort_by_key(|event| event.at);
     Dump {
         name: engine.name.clone(),
         at: engine.clock.now(),

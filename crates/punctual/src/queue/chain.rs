@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
+use crate::observe::MEASURES;
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Reference};
@@ -116,8 +117,8 @@ impl Tail {
             let place = place.add(BEFORE);
             place.cast::<u64>().write(record::header::<P>(class));
             place.add(1).cast::<P>().write(payload);
-            let opens = self.count == 0 && stamp;
-            let sampled = number.is_multiple_of(SAMPLE_EVERY);
+            let opens = MEASURES && self.count == 0 && stamp;
+            let sampled = MEASURES && number.is_multiple_of(SAMPLE_EVERY);
             if opens || sampled {
                 // Where each task opens a chain, a sample of each would cost as much as the task.
                 let is_sample = self.chains < SAMPLE_EVERY || self.chains.is_multiple_of(SAMPLE_EVERY);
@@ -295,7 +296,8 @@ impl Head {
             let place = segment.words.as_ptr().add(self.offset + before).cast::<u64>();
             self.offset += before + 1 + slot.fill(place);
             self.left -= 1;
-            if number.is_multiple_of(SAMPLE_EVERY)
+            if MEASURES
+                && number.is_multiple_of(SAMPLE_EVERY)
                 && let Some(tick) = segment.noted(number)
             {
                 self.arrived = tick;
@@ -303,7 +305,10 @@ impl Head {
                     tick,
                     weight: SAMPLE_EVERY,
                 });
-            } else if opens && let Some(tick) = segment.opened_by_a_sample() {
+            } else if MEASURES
+                && opens
+                && let Some(tick) = segment.opened_by_a_sample()
+            {
                 slot.arrival = Some(Arrival { tick, weight: 1 });
             }
         }

@@ -13,6 +13,7 @@ pub(crate) mod section;
 pub(crate) mod spare;
 mod steal;
 
+use crate::observe::MEASURES;
 use crate::observe::split::Looker;
 use crate::pool::State;
 use crate::pool::crew::Crew;
@@ -541,7 +542,8 @@ impl Worker<'_> {
     fn run(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
         let count = self.since_rest;
         self.since_rest += 1;
-        if count != self.next_timed && slot.arrival.is_none() && !runner.notes {
+        let timed = MEASURES && count == self.next_timed;
+        if !timed && slot.arrival.is_none() && !runner.notes {
             runner.run(slot);
         } else {
             self.run_observed(runner, slot, count);
@@ -550,7 +552,7 @@ impl Worker<'_> {
 
     #[cold]
     fn run_observed(&mut self, runner: &Runner<'_>, slot: &mut Slot, count: u64) {
-        let timed = count == self.next_timed;
+        let timed = MEASURES && count == self.next_timed;
         // A timed task stands for those up to the next timed one, so the weights add up to the number of tasks.
         let weight = count.clamp(1, TIME_EVERY);
         if timed {
