@@ -12,12 +12,17 @@
 
 #![allow(unsafe_code)]
 
+mod crowd;
+mod gate;
+
 use super::block::{Entry, Header, Reference};
 use super::home::HomeRef;
 use crate::observe::Recorder;
 use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::sync::{Arc, Lock};
 use crate::time::{Clock, Tick};
+pub(crate) use crowd::Crowd;
+use gate::{Gate, Parked};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,13 +32,6 @@ use std::ptr::NonNull;
 
 /// Dead entries in a line may be this many more than live ones before they are swept out.
 const DEAD_SLACK: usize = 1024;
-
-/// The line of a listed view keeps so many places when it becomes empty; others, of which there may be many, keep none.
-const KEPT_PLACES: usize = 64;
-
-/// Of the lines of views that are not listed so many are kept for the next, if they have at most so many places.
-const SPARE_LINES: usize = 1024;
-const SHORT_LINE: usize = 8;
 
 /// Of a line that nobody watches one arrival in this many is noted.
 const NOTE_EVERY: usize = 16;
@@ -93,28 +91,6 @@ pub(crate) struct Shown {
     pub(crate) name: Arc<str>,
     pub(crate) wait: Recorder,
     submissions: AtomicU64,
-}
-
-/// Under a view's lock.
-struct Gate {
-    line: VecDeque<Parked>,
-    /// Tasks that left after a run.
-    ran: u64,
-    /// The latest arrival that was noted.
-    noted: Tick,
-    /// Of a lane, the address of the task that has the slot, which lives while it stands here.
-    mark: u64,
-    slots: u32,
-    /// Entries in the line whose task has been claimed; may be too many, when gates stand behind each other.
-    dead: u32,
-    /// Threads to be told when a slot becomes free.
-    watchers: u32,
-}
-
-/// A task in a line.
-pub(crate) struct Parked {
-    pub(crate) entry: Entry,
-    arrived: Tick,
 }
 
 /// Why a view lets no task in.
@@ -517,106 +493,6 @@ impl View {
 
 /// One wait in this many is measured, once a view has had a few tasks.
 const SAMPLE_EVERY: u64 = 64;
-
-impl Gate {
-    /// Tasks that have not begun.
-    fn waiting(&self, view: &View) -> usize {
-        // A run is counted as taken before, and as left under this lock: never negative.
-        let begun = view.taken.load(Relaxed).saturating_sub(self.ran);
-        (view.present.load(Relaxed) as usize).saturating_sub(begun as usize)
-    }
-
-    fn hold(&mut self, view: &View, entry: &Entry) {
-        if view.kind == Kind::Lane {
-            self.mark = entry.pointer().as_ptr().expose_provenance() as u64;
-        }
-    }
-
-    fn clear(&mut self, view: &View) {
-        if view.kind == Kind::Lane {
-            self.mark = 0;
-        }
-    }
-
-    fn line_ended(&mut self, view: &View, crowd: &Crowd) {
-        self.dead = 0;
-        let places = std::mem::take(&mut self.line);
-        let places = crowd.remove(view, places);
-        if view.shown.is_some() && places.capacity() <= KEPT_PLACES {
-            self.line = places;
-        }
-    }
-
-    fn tell(&self) -> Left {
-        if self.watchers > 0 {
-            Left::Tell
-        } else {
-            Left::Nothing
-        }
-    }
-}
-
-/// The views of a pool that have somebody in line; and places for short lines, which come and go with every few tasks.
-pub(crate) struct Crowd(Lock<Crowded>);
-
-#[derive(Default)]
-struct Crowded {
-    /// Each view knows its place, so that leaving touches no other.
-    views: Vec<Option<Arc<View>>>,
-    free: Vec<u32>,
-    spare_lines: Vec<VecDeque<Parked>>,
-}
-
-impl Crowd {
-    pub(crate) fn new() -> Self {
-        Crowd(Lock::new(Crowded::default()))
-    }
-
-    /// Under the gate's lock, as the first in line comes.
-    fn add(&self, view: &Arc<View>, line: &mut VecDeque<Parked>) {
-        let mut crowded = self.0.lock();
-        if line.capacity() == 0
-            && let Some(spare) = crowded.spare_lines.pop()
-        {
-            *line = spare;
-        }
-        let member = Some(view.clone());
-        let place = match crowded.free.pop() {
-            Some(place) => {
-                crowded.views[place as usize] = member;
-                place
-            }
-            None => {
-                crowded.views.push(member);
-                crowded.views.len() as u32 - 1
-            }
-        };
-        view.place.store(place, Relaxed);
-    }
-
-    /// Under the gate's lock, as the last has left. What is left of the line comes back if it is not wanted here.
-    fn remove(&self, view: &View, line: VecDeque<Parked>) -> VecDeque<Parked> {
-        let mut crowded = self.0.lock();
-        let place = view.place.load(Relaxed);
-        // Not the last share: the caller has one.
-        drop(crowded.views[place as usize].take());
-        crowded.free.push(place);
-        if crowded.free.len() == crowded.views.len() && crowded.views.len() > SPARE_LINES {
-            // After a crowd its memory goes back.
-            *crowded = Crowded::default();
-        }
-        let is_spare = (1..=SHORT_LINE).contains(&line.capacity()) && view.shown.is_none();
-        if is_spare && line.is_empty() && crowded.spare_lines.len() < SPARE_LINES {
-            crowded.spare_lines.push(line);
-            return VecDeque::new();
-        }
-        line
-    }
-
-    pub(crate) fn all(&self) -> Vec<Arc<View>> {
-        self.0.lock().views.iter().flatten().cloned().collect()
-    }
-}
 
 /// The view of a task, for as long as the task's block is there.
 pub(crate) struct Lent<'a>(ManuallyDrop<Arc<View>>, PhantomData<&'a Header>);
