@@ -1,0 +1,75 @@
+//! The pools that are shown, by number: names need not be unique, and may hold anything.
+
+use crate::history::History;
+use crate::timeline::Timeline;
+use punctual::Control;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One pool, with what has been seen of it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    pub(crate) control: Control,
+    seen: Mutex<Seen>,
+}
+
+/// What has been seen of a pool.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) history: History,
+    pub(crate) timeline: Timeline,
+    /// Since when (milliseconds since 1970) the pool is not there any more.
+    pub(crate) gone: Option<u64>,
+}
+
+impl Entry {
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.control.name()
+    }
+
+    /// Held for a few copies; nothing of the pool is asked meanwhile.
+    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The list.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    entries: Mutex<Vec<Arc<Entry>>>,
+    last: AtomicU64,
+}
+
+impl Registry {
+    fn entries(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, control: Control) -> u64 {
+        let id = self.last.fetch_add(1, Relaxed) + 1;
+        let entry = Entry {
+            id,
+            control,
+            seen: Mutex::default(),
+        };
+        self.entries().push(Arc::new(entry));
+        id
+    }
+
+    pub(crate) fn remove(&self, id: u64) -> bool {
+        let mut entries = self.entries();
+        let before = entries.len();
+        entries.retain(|entry| entry.id != id);
+        entries.len() < before
+    }
+
+    pub(crate) fn find(&self, id: u64) -> Option<Arc<Entry>> {
+        self.entries().iter().find(|entry| entry.id == id).cloned()
+    }
+
+    /// In the order in which they came.
+    pub(crate) fn all(&self) -> Vec<Arc<Entry>> {
+        self.entries().clone()
+    }
+}
