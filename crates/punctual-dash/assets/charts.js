@@ -10,11 +10,17 @@ function watched(node, redraw) {
   observer.observe(node);
 }
 
-/** A round number not below `value`. */
+/** A round number not below `value`, whose half is round too. */
 function ceiling(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= value * 0.999);
+  return [1, 2, 4, 6, 8, 10].map((n) => n * power).find((n) => n >= value * 0.999);
+}
+
+/** No more time than there are rows for, but a minute. */
+function shownSpan(rows, span) {
+  const known = rows.length ? rows.at(-1)[0] - rows[0][0] : 0;
+  return Math.min(span, Math.max(known, 60000));
 }
 
 /** Pieces of a line; nothing is drawn where there is no value. */
@@ -97,7 +103,7 @@ export function lineChart({ id, title, series, format, whole }) {
   return {
     node,
     set(next, milliseconds) {
-      [rows, span] = [next, milliseconds];
+      [rows, span] = [next, shownSpan(next, milliseconds)];
       draw();
     },
   };
@@ -124,6 +130,11 @@ function hue(text) {
   let sum = 0;
   for (const c of text) sum = (sum * 31 + c.codePointAt(0)) % 997;
   return (sum * 137) % 360;
+}
+
+function barText(bar) {
+  if (!bar.label) return bar.ended + " tasks";
+  return bar.label + (bar.ended > 1 ? " ×" + bar.ended : "") + (bar.panicked ? ", panicked" : "");
 }
 
 /** What each worker did in the last minute, or in the time a dump covers. */
@@ -162,15 +173,18 @@ export function workerChart() {
       if (bar.end < until - span) continue;
       const row = names.indexOf(bar.part + "\u0000" + String(bar.worker).padStart(6, "0"));
       const begin = x(bar.begin), wide = Math.max(1.5, x(bar.end) - begin - 0.5);
-      paint.fillStyle = bar.ended ? style.getPropertyValue("--bar") : `hsl(${hue(bar.label)} 55% ${dark ? 52 : 46}%)`;
+      // Of several kinds: grey. What goes on is paler.
+      paint.fillStyle = bar.panicked ? style.getPropertyValue("--bad") : bar.label ? `hsl(${hue(bar.label)} 48% ${dark ? 44 : 46}%)` : style.getPropertyValue("--bar");
+      paint.globalAlpha = bar.open ? 0.65 : 1;
       paint.fillRect(begin, row * line + 2, wide, line - 4);
+      paint.globalAlpha = 1;
       if (wide > 60 && line > 12) {
         paint.save();
         paint.beginPath();
         paint.rect(begin, row * line, wide - 4, line);
         paint.clip();
-        paint.fillStyle = bar.ended ? style.getPropertyValue("--text") : "#fff";
-        paint.fillText(bar.label, begin + 5, row * line + line - 5);
+        paint.fillStyle = bar.label ? "#fff" : style.getPropertyValue("--text");
+        paint.fillText(barText(bar), begin + 5, row * line + line - 5);
         paint.restore();
       }
       drawn.push([begin, row * line, wide, line, bar]);
@@ -183,7 +197,7 @@ export function workerChart() {
     tip.hidden = !hit;
     if (!hit) return;
     const bar = hit[4];
-    put(tip, `#${bar.worker}${bar.part ? " " + bar.part : ""}  ${bar.label}  ${clock(bar.begin)} – ${clock(bar.end)}`);
+    put(tip, `#${bar.worker}${bar.part ? " " + bar.part : ""}  ${barText(bar)}  ${clock(bar.begin)} – ${clock(bar.end)}`);
     tip.style.left = Math.min(offsetX + 12, canvas.clientWidth - tip.offsetWidth) + "px";
     tip.style.top = offsetY + 14 + "px";
   });
@@ -240,7 +254,7 @@ export function levelChart(names, format) {
   return {
     node: h("div", { class: "levels" }, plot),
     set(next, milliseconds) {
-      [rows, span] = [next, milliseconds];
+      [rows, span] = [next, shownSpan(next, milliseconds)];
       draw();
     },
   };

@@ -170,7 +170,7 @@ export function schedulesPage(may) {
   });
   const dialog = h("dialog", { "data-testid": "preview-dialog" });
   const showPreview = async (row) => {
-    const { times, zone } = await read(path(row) + "/upcoming");
+    const { times, zone } = row.upcoming ? { times: row.upcoming } : await read(path(row) + "/upcoming");
     const items = times.map((at) => h("li", {}, h("span", {}, moment(at, zone)), h("small", {}, until(at))));
     dialog.replaceChildren(
       h("h2", {}, row.name ?? row.plan),

@@ -15,9 +15,10 @@ export function poolPage(pool, may, isDump) {
   let frame = null;
   let long = null; // rows of a longer time than the stream brings
   let levels = 0;
+  let rejected = [];
 
   const marks = badges(stateBadges);
-  const tiles = [tile("Busy workers", "pool-active"), tile("Waiting", "pool-queued"), tile("Oldest wait", "pool-oldest"), tile("Wait p50 / p99", "pool-wait"), tile("Run p50 / p99", "pool-run"), tile("Ended per second", "pool-rate"), tile("Rejected", "pool-rejected")];
+  const tiles = [tile("Busy workers", "pool-active"), tile("Waiting", "pool-queued"), tile("Oldest wait", "pool-oldest"), tile("Wait, p99", "pool-wait"), tile("Run time, p99", "pool-run"), tile("Ended per second", "pool-rate"), tile("Rejected", "pool-rejected")];
   const charts = [
     lineChart({ id: "queue", title: "Waiting tasks", whole: true, format: count, series: [{ label: "waiting", kind: "area", value: (r) => r[1] }] }),
     lineChart({ id: "threads", title: "Workers", whole: true, format: count, series: [{ label: "busy", kind: "area", value: (r) => r[2] }, { label: "alive", value: (r) => r[3] }, { label: "max", kind: "limit", value: () => frame?.pools[0]?.max ?? pool.max }] }),
@@ -25,6 +26,7 @@ export function poolPage(pool, may, isDump) {
     lineChart({ id: "rate", title: "Ended per second", whole: true, format: count, series: [{ label: "ended", kind: "area", value: (r) => r[4] }, { label: "rejected", value: (r) => r[5] }] }),
   ];
   const workers = workerChart();
+  const workerNote = h("p", { class: "note" });
   const bands = levelChart(levelName, span);
   const bandPart = h("section", { class: "card", hidden: true }, h("h2", {}, "Who waits how long"), h("p", { class: "note" }, "Oldest wait of each level; a triangle marks where waiting lifted a task above a more urgent one."), bands.node);
 
@@ -69,7 +71,7 @@ export function poolPage(pool, may, isDump) {
     id: "rejects",
     key: (r) => r.number,
     empty: "nothing was rejected",
-    columns: [{ title: "When", cell: (r) => clock(r.time) }, { title: "Reason", align: "name", cell: (r) => r.reason }, { title: "Task", cell: (r) => r.task ?? "–" }, { title: "Submitted at", cell: (r) => r.site ?? "–" }, { title: "Level", align: "number", cell: (r) => (r.level == null ? "–" : levelName(r.level, levels)) }, { title: "Waiting then", align: "number", cell: (r) => count(r.queued) + (r.capacity == null ? "" : " / " + count(r.capacity)) }, { title: "Busy then", align: "number", cell: (r) => `${r.active} of ${r.threads}` }],
+    columns: [{ title: "When", cell: (r) => clock(r.time) }, { title: "Task", align: "name", cell: (r) => (r.task || "–") + (r.like_it ? ` and ${count(r.like_it)} more` : "") }, { title: "Reason", align: "wide", cell: (r) => r.reason }, { title: "What became of it", cell: (r) => r.answer.replace("_", " ") }, { title: "Level", align: "number", cell: (r) => (r.level == null ? "–" : levelName(r.level, levels)) }, { title: "Waiting then", align: "number", cell: (r) => count(r.queued) + (r.capacity == null ? "" : " / " + count(r.capacity)) }, { title: "Busy then", align: "number", cell: (r) => `${r.active} of ${r.threads}, max ${r.max}` }, { title: "Oldest then", align: "number", cell: (r) => span(r.oldest) }],
   });
   const levelTable = table({
     id: "levels",
@@ -97,7 +99,7 @@ export function poolPage(pool, may, isDump) {
     h("section", { class: "tiles" }, tiles.map((t) => t.node)),
     h("div", { class: "bar-row" }, h("div", { class: "range", role: "group", "aria-label": "time shown" }, ranges)),
     h("section", { class: "charts" }, charts.map((chart) => h("div", { class: "card" }, chart.node))),
-    card("Workers, last minute", workers.node),
+    card(isDump ? "Workers" : "Workers, last minute", workerNote, workers.node),
     bandPart,
     card("Running", running.node),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Waiting, in the order they would be taken"), more), queued.node),
@@ -105,6 +107,19 @@ export function poolPage(pool, may, isDump) {
     h("section", { class: "two" }, card("Advice", advice, lints), card("Since it began", totals)),
     dialog.node,
   );
+
+  /** Open bars are of what runs now: they come anew each time. */
+  function takeBars(news, next) {
+    for (const [id, bar] of bars) if (bar.open || (!isDump && bar.end < next.id - MINUTE)) bars.delete(id);
+    const named = (b) => (Array.isArray(b) ? { id: b[0] || `open ${b[1]} ${b[2]}`, worker: b[1], part: b[2], begin: b[3], end: b[4], label: b[5], ended: b[6], panicked: b[7], open: b[8] } : b);
+    for (const bar of news.map(named)) bars.set(bar.id, bar);
+  }
+
+  function takeRejects(news) {
+    const known = new Set(rejected.map((r) => r.time));
+    rejected = [...news.filter((r) => !known.has(r.time)).reverse(), ...rejected].slice(0, 100);
+    rejects.set(rejected.map((r) => ({ ...r, number: r.time })));
+  }
 
   function draw() {
     const shown = long ? [...long, ...rows.filter((row) => row[0] > (long.at(-1)?.[0] ?? 0))] : rows;
@@ -130,8 +145,9 @@ export function poolPage(pool, may, isDump) {
       if (!detail) return;
       const known = rows.at(-1)?.[0] ?? 0;
       rows = [...rows, ...detail.rows.filter((r) => r[0] > known)].slice(-3600);
-      detail.bars.forEach((bar) => bars.set(bar.id, bar));
-      if (!isDump) for (const [id, bar] of bars) if (bar.end < next.id - MINUTE) bars.delete(id);
+      takeBars(detail.bars, next);
+      takeRejects(detail.rejects);
+      put(workerNote, detail.records ? "Each bar is a task, or several of one kind." : "Seen once a second. With a recorder (PoolBuilder::recorder) each task has its bar.");
       levels = detail.levels.length;
       bandPart.hidden = levels < 2;
       const { totals: t } = detail;
@@ -139,12 +155,11 @@ export function poolPage(pool, may, isDump) {
       tiles[1].set(count(row.queued), row.capacity == null ? "no bound" : "of " + count(row.capacity), row.capacity && row.queued >= row.capacity ? "bad" : "");
       tiles[2].set(span(row.oldest), "");
       const now = rows.at(-1);
-      tiles[3].set(`${span(now?.[7])} / ${span(now?.[8])}`, "last seconds");
-      tiles[4].set(`${span(t.run_half)} / ${span(t.run_99)}`, "since it began");
+      tiles[3].set(span(now?.[8]), "p50 " + span(now?.[7]));
+      tiles[4].set(span(t.run_99), "p50 " + span(t.run_half));
       tiles[5].set(count(row.rate), "");
-      tiles[6].set(count(row.rejected), row.rejected_lately + " in the last minute", row.rejected_lately ? "bad" : "");
+      tiles[6].set(count(row.rejected), count(row.rejected_lately) + " in a minute", row.rejected_lately ? "bad" : "");
       levelTable.set(detail.levels.map((level, index) => ({ ...level, index })));
-      rejects.set(detail.rejects ?? []);
       put(advice, detail.advice || "not enough tasks yet to say anything");
       if (lints.childElementCount !== detail.lints.length) lints.replaceChildren(...detail.lints.map((lint) => h("li", {}, badge(lint.code, "warn"), " ", lint.text)));
       showTotals(totals, t);

@@ -34,7 +34,7 @@ impl Ask {
         let is_look = method == Method::GET || method == Method::HEAD;
         match path {
             "/session" if method == Method::POST => Ask::Session,
-            "/" if is_look => Ask::Page,
+            "/" | "/page" if is_look => Ask::Page,
             _ if is_look && path.starts_with("/assets/") => Ask::Open,
             _ if is_look => Ask::Read,
             _ => Ask::Write,
@@ -211,7 +211,9 @@ fn no_token(what: &str) -> Refusal {
     Refusal::new(
         StatusCode::UNAUTHORIZED,
         "no_token",
-        format!("a token is needed {what}: open the address with the token in it, or send Authorization: Bearer"),
+        format!(
+            "a token is needed {what}: open the address with the token in it, or send Authorization: Bearer"
+        ),
     )
 }
 
@@ -233,7 +235,9 @@ fn check_origin(ask: Ask, host: &str, headers: &HeaderMap) -> Result<(), Refusal
             return foreign(origin);
         }
     }
-    let site = headers.get("sec-fetch-site").map(|value| value.to_str().unwrap_or("?"));
+    let site = headers
+        .get("sec-fetch-site")
+        .map(|value| value.to_str().unwrap_or("?"));
     // A link to the page may be followed from anywhere.
     match site {
         None | Some("same-origin" | "none") => Ok(()),

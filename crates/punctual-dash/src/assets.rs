@@ -78,7 +78,14 @@ mod tests {
     #[test]
     fn no_markup_is_made_of_text() {
         for asset in ASSETS.iter().filter(|asset| asset.kind == SCRIPT) {
-            for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+            for word in [
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+                "new Function",
+            ] {
                 assert!(!asset.text.contains(word), "{} has {word}", asset.name);
             }
         }

@@ -131,7 +131,12 @@ impl DashboardBuilder {
             ("max_connections", self.connections),
         ] {
             if value == 0 {
-                return Err(DashError::new(setting, value, "nobody could look", "use at least 1"));
+                return Err(DashError::new(
+                    setting,
+                    value,
+                    "nobody could look",
+                    "use at least 1",
+                ));
             }
         }
         if let Some(json) = &self.dump {

@@ -102,7 +102,12 @@ impl Dashboard {
 impl fmt::Debug for Dashboard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shared { registry, hub, .. } = &*self.shared;
-        write!(f, "Dashboard({} pools, {} watched by)", registry.all().len(), hub.count())
+        write!(
+            f,
+            "Dashboard({} pools, {} watched by)",
+            registry.all().len(),
+            hub.count()
+        )
     }
 }
 

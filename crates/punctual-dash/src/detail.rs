@@ -5,10 +5,11 @@
 
 use crate::frame::{FIRST_ROWS, RowJson, millis};
 use crate::registry::Entry;
-use crate::timeline::{Bar, label, short_type};
-use punctual::{Stats, Status, TaskRef};
+use crate::timeline::{BarJson, label, short_type};
+use punctual::{Capacity, RejectedTask, Stats, Status, TaskRef};
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Rows of each list in a frame: a frame stays within a few kilobytes.
 const SHORT_LIST: usize = 10;
@@ -21,10 +22,14 @@ pub(crate) const LONG_LIST: usize = 500;
 pub(crate) struct Detail {
     pub(crate) rows: Vec<RowJson>,
     pub(crate) levels: Vec<Level>,
-    pub(crate) bars: Vec<Bar>,
+    pub(crate) bars: Vec<BarJson>,
     pub(crate) running: Vec<TaskRow>,
     pub(crate) queued: Vec<TaskRow>,
+    /// The last that were rejected; after the first frame only new ones.
+    pub(crate) rejects: Vec<RejectRow>,
     pub(crate) totals: Totals,
+    /// Whether the pool has a flight recorder.
+    pub(crate) records: bool,
     pub(crate) advice: String,
     pub(crate) lints: Vec<Lint>,
 }
@@ -59,6 +64,25 @@ pub(crate) struct TaskRow {
     /// Why it waits, as a sentence.
     pub(crate) why: Option<String>,
     pub(crate) cancelled: bool,
+}
+
+/// A task that was not accepted, and the pool at that moment.
+#[derive(Debug, Serialize)]
+pub(crate) struct RejectRow {
+    /// Milliseconds since 1970.
+    pub(crate) time: f64,
+    pub(crate) reason: String,
+    pub(crate) answer: &'static str,
+    pub(crate) task: String,
+    pub(crate) level: Option<usize>,
+    pub(crate) queued: usize,
+    pub(crate) capacity: Option<usize>,
+    pub(crate) threads: usize,
+    pub(crate) max: usize,
+    pub(crate) active: usize,
+    pub(crate) oldest: Option<f64>,
+    /// Others like it, right after it.
+    pub(crate) like_it: u64,
 }
 
 /// A setting that is often a mistake.
@@ -97,19 +121,25 @@ pub(crate) struct Totals {
 /// `since`: what the client has seen of the history; `None`: all but the last look.
 pub(crate) fn of(entry: &Entry, stats: &Stats, since: Option<u64>) -> Detail {
     let advice = entry.control.advice();
-    let (rows, bars) = {
+    let (rows, bars, rejected_since) = {
         let seen = entry.seen();
         match since {
             Some(since) => (
                 seen.history.since(since, FIRST_ROWS).map(RowJson::of).collect(),
                 seen.timeline.all(),
+                since,
             ),
             None => (
                 seen.history.latest().map(RowJson::of).into_iter().collect(),
                 seen.timeline.news(),
+                seen.previous,
             ),
         }
     };
+    let mut rejects = rejects(entry, rejected_since);
+    if since.is_none() {
+        rejects.drain(..rejects.len().saturating_sub(SHORT_LIST));
+    }
     let lint = |lint: &punctual::Lint| Lint {
         code: lint.code,
         text: lint.text.clone(),
@@ -120,7 +150,9 @@ pub(crate) fn of(entry: &Entry, stats: &Stats, since: Option<u64>) -> Detail {
         bars,
         running: running(entry, SHORT_LIST, ""),
         queued: queued(entry, SHORT_LIST, ""),
+        rejects,
         totals: totals(stats),
+        records: entry.control.records(),
         advice: advice.as_ref().map(ToString::to_string).unwrap_or_default(),
         lints: advice
             .iter()
@@ -175,7 +207,11 @@ pub(crate) fn running(entry: &Entry, most: usize, filter: &str) -> Vec<TaskRow> 
 
 /// What waits, in the order in which it would be taken, whose name holds `filter`.
 pub(crate) fn queued(entry: &Entry, most: usize, filter: &str) -> Vec<TaskRow> {
-    let looked_at = if filter.is_empty() { most } else { punctual::Control::MOST_LISTED };
+    let looked_at = if filter.is_empty() {
+        most
+    } else {
+        punctual::Control::MOST_LISTED
+    };
     let tasks = entry.control.queued(looked_at);
     let row = |task: &TaskRef| {
         let why = task.explain();
@@ -197,6 +233,32 @@ pub(crate) fn queued(entry: &Entry, most: usize, filter: &str) -> Vec<TaskRow> {
     rows.take(most).collect()
 }
 
+/// What was rejected after that time, oldest first.
+fn rejects(entry: &Entry, since: u64) -> Vec<RejectRow> {
+    let row = |task: RejectedTask| {
+        let time = task.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        RejectRow {
+            time: millis(time),
+            reason: task.reason,
+            answer: task.answer,
+            task: task.task.unwrap_or_else(|| short_type(task.type_name)),
+            level: task.level,
+            queued: task.queued,
+            capacity: match task.capacity {
+                Capacity::Bounded(places) => Some(places),
+                _ => None,
+            },
+            threads: task.threads,
+            max: task.size.max,
+            active: task.active,
+            oldest: task.oldest_wait.map(millis),
+            like_it: task.like_it,
+        }
+    };
+    let rows = entry.control.rejected().into_iter().map(row);
+    rows.filter(|row| row.time > since as f64).collect()
+}
+
 fn site(task: &TaskRef) -> Option<String> {
     let site = task.site()?;
     // The folder says little, and may say whose machine it was built on.
@@ -208,7 +270,11 @@ fn site(task: &TaskRef) -> Option<String> {
 fn has(row: &TaskRow, filter: &str) -> bool {
     let filter = filter.to_lowercase();
     let texts = [Some(&*row.name), row.site.as_deref(), row.view.as_deref()];
-    filter.is_empty() || texts.into_iter().flatten().any(|text| text.to_lowercase().contains(&filter))
+    filter.is_empty()
+        || texts
+            .into_iter()
+            .flatten()
+            .any(|text| text.to_lowercase().contains(&filter))
 }
 
 fn totals(stats: &Stats) -> Totals {

@@ -9,7 +9,12 @@ pub(crate) fn check(json: &str) -> Result<(), DashError> {
     let help = "give the text of Control::dump().to_json(), or the file of `punctual dump`";
     let shown = format!("({} bytes)", json.len());
     if json.len() > LARGEST {
-        return Err(DashError::new("dump", shown, format!("it is larger than {LARGEST} bytes"), help));
+        return Err(DashError::new(
+            "dump",
+            shown,
+            format!("it is larger than {LARGEST} bytes"),
+            help,
+        ));
     }
     let value: serde_json::Value = serde_json::from_str(json)
         .map_err(|error| DashError::new("dump", &shown, format!("it is no JSON: {error}"), help))?;

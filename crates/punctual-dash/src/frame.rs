@@ -118,7 +118,12 @@ pub(crate) struct LevelJson(usize, Option<f64>, u64, u64);
 impl RowJson {
     pub(crate) fn of(row: &Row) -> RowJson {
         let level = |level: &LevelRow| {
-            LevelJson(level.queued, level.oldest.map(millis), level.promoted, level.taken)
+            LevelJson(
+                level.queued,
+                level.oldest.map(millis),
+                level.promoted,
+                level.taken,
+            )
         };
         RowJson(
             row.time,
@@ -211,7 +216,10 @@ fn pool_row(entry: &Entry, stats: Option<&Stats>, with_spark: bool) -> PoolRow {
         queued: 0,
         capacity: None,
         oldest: None,
-        rate: seen.history.latest().map_or(0.0, |row| (row.rate * 10.0).round() / 10.0),
+        rate: seen
+            .history
+            .latest()
+            .map_or(0.0, |row| (row.rate * 10.0).round() / 10.0),
         rejected: 0,
         rejected_lately: seen.history.rejected_lately(),
         stalled: millis(seen.history.stalled()),
@@ -253,6 +261,7 @@ pub(crate) fn state_name(state: State) -> &'static str {
         State::Stop => "stopping",
         State::Tidying => "tidying",
         State::Terminated => "terminated",
+        _ => "unknown",
     }
 }
 

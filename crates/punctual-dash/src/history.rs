@@ -124,7 +124,8 @@ impl History {
     pub(crate) fn take(&mut self, reading: Reading) {
         if let Some(last) = self.last.take() {
             let row = self.row(&last, &reading);
-            let is_stuck = reading.threads > 0 && reading.active >= reading.threads && reading.ended == last.ended;
+            let is_stuck =
+                reading.threads > 0 && reading.active >= reading.threads && reading.ended == last.ended;
             self.stalled_since = is_stuck.then(|| self.stalled_since.unwrap_or(last.time));
             if self.rows.len() == HOUR {
                 self.rows.pop_front();
@@ -182,10 +183,7 @@ impl History {
         let kept = self.rows.len().min(seconds);
         let step = kept.div_ceil(most.max(1)).max(1);
         let last = kept.saturating_sub(1) % step;
-        self.rows
-            .range(self.rows.len() - kept..)
-            .skip(last)
-            .step_by(step)
+        self.rows.range(self.rows.len() - kept..).skip(last).step_by(step)
     }
 
     /// For how long every worker has been busy and nothing has ended.
@@ -208,7 +206,9 @@ fn difference(now: &[(Duration, u64)], before: &[(Duration, u64)]) -> Vec<(Durat
     let mut rest = Vec::new();
     for (bound, events) in now {
         while older.next_if(|(other, _)| other < bound).is_some() {}
-        let known = older.next_if(|(other, _)| other == bound).map_or(0, |(_, events)| *events);
+        let known = older
+            .next_if(|(other, _)| other == bound)
+            .map_or(0, |(_, events)| *events);
         if *events > known {
             rest.push((*bound, events - known));
         }

@@ -45,6 +45,7 @@ mod history;
 mod page;
 mod registry;
 mod routes;
+mod runs;
 mod sampler;
 mod schedules;
 mod server;

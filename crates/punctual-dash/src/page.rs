@@ -141,8 +141,14 @@ mod tests {
     #[test]
     fn pages_have_no_script_or_style_of_their_own() {
         for html in [door("v", true), door("v", false)] {
-            assert!(!html.contains("<style") && !html.contains("style=") && !html.contains(" on"), "{html}");
-            assert!(!html.contains("=\"/") && !html.contains("http"), "only relative addresses: {html}");
+            assert!(
+                !html.contains("<style") && !html.contains("style=") && !html.contains(" on"),
+                "{html}"
+            );
+            assert!(
+                !html.contains("=\"/") && !html.contains("http"),
+                "only relative addresses: {html}"
+            );
         }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) struct Entry {
 pub(crate) struct Seen {
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
+    /// When it was looked at last, and before that.
+    pub(crate) looked: u64,
+    pub(crate) previous: u64,
     /// Since when (milliseconds since 1970) the pool is not there any more.
     pub(crate) gone: Option<u64>,
 }

@@ -42,6 +42,7 @@ pub(crate) fn router(shared: Arc<Shared>, way_in: WayIn) -> Router {
     });
     let reads = Router::new()
         .route("/", get(read::page))
+        .route("/page", get(read::page))
         .route("/assets/{version}/{name}", get(read::asset))
         .route("/metrics", get(read::metrics))
         .route("/api/v1/snapshot", get(read::snapshot))
@@ -51,7 +52,10 @@ pub(crate) fn router(shared: Arc<Shared>, way_in: WayIn) -> Router {
         .route("/api/v1/pools/{pool}/tasks", get(read::tasks))
         .route("/api/v1/pools/{pool}/preview", get(read::preview))
         .route("/api/v1/pools/{pool}/dump", get(read::dump))
-        .route("/api/v1/pools/{pool}/schedules/{id}/upcoming", get(read::upcoming));
+        .route(
+            "/api/v1/pools/{pool}/schedules/{id}/upcoming",
+            get(read::upcoming),
+        );
     let writes = Router::new()
         .route("/session", post(read::session))
         .route("/api/v1/pools/{pool}/resize", post(write::resize))
@@ -60,8 +64,14 @@ pub(crate) fn router(shared: Arc<Shared>, way_in: WayIn) -> Router {
         .route("/api/v1/pools/{pool}/tasks/{id}/cancel", post(write::cancel))
         .route("/api/v1/pools/{pool}/tasks/{id}/run-next", post(write::run_next))
         .route("/api/v1/pools/{pool}/schedules/{id}/run", post(write::run_now))
-        .route("/api/v1/pools/{pool}/schedules/{id}/pause", post(write::pause_schedule))
-        .route("/api/v1/pools/{pool}/schedules/{id}/resume", post(write::resume_schedule));
+        .route(
+            "/api/v1/pools/{pool}/schedules/{id}/pause",
+            post(write::pause_schedule),
+        )
+        .route(
+            "/api/v1/pools/{pool}/schedules/{id}/resume",
+            post(write::resume_schedule),
+        );
     reads
         .merge(writes)
         .fallback(no_such_route)
@@ -98,8 +108,14 @@ fn protect(answer: &mut Response) {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
@@ -143,7 +159,12 @@ impl IntoResponse for Refusal {
                 message: &self.text,
             },
         };
-        (self.status, [(header::CONTENT_TYPE, "application/json")], frame::json(&body)).into_response()
+        (
+            self.status,
+            [(header::CONTENT_TYPE, "application/json")],
+            frame::json(&body),
+        )
+            .into_response()
     }
 }
 

@@ -47,10 +47,17 @@ impl Bell {
     fn wait(&self, until: Instant) -> bool {
         let mut is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         while !*is_over {
-            let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
+            let Some(left) = until
+                .checked_duration_since(Instant::now())
+                .filter(|left| !left.is_zero())
+            else {
                 break;
             };
-            is_over = self.rung.wait_timeout(is_over, left).unwrap_or_else(PoisonError::into_inner).0;
+            is_over = self
+                .rung
+                .wait_timeout(is_over, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         *is_over
     }
@@ -111,7 +118,7 @@ fn micros(begin: Instant) -> u64 {
 /// Takes a row. False: the pool has been gone for a while.
 fn read(entry: &Entry, now: u64, is_watched: bool) -> bool {
     let stats = entry.control.stats();
-    let events = is_watched.then(|| crate::timeline::read(entry));
+    let look = is_watched.then(|| crate::timeline::read(entry, now));
     let mut seen = entry.seen();
     match stats {
         Some(stats) => seen.history.take(Reading::of(&stats, now)),
@@ -122,8 +129,9 @@ fn read(entry: &Entry, now: u64, is_watched: bool) -> bool {
             }
         }
     }
-    if let Some(events) = events {
-        seen.timeline.take(events, now);
+    if let Some(look) = look {
+        seen.timeline.take(look, now);
     }
+    seen.previous = std::mem::replace(&mut seen.looked, now);
     true
 }

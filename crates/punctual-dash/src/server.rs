@@ -57,7 +57,11 @@ pub struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(shared: Arc<Shared>, bind: SocketAddr, connections: usize) -> Result<Server, DashError> {
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        bind: SocketAddr,
+        connections: usize,
+    ) -> Result<Server, DashError> {
         let unbound = |error: std::io::Error| {
             let help = "choose another address, or port 0 for any that is free";
             DashError::new("bind", bind, error.to_string(), help).caused(error)

@@ -123,7 +123,10 @@ mod tests {
         let hub = Hub::new(2);
         let mut awake = hub.subscribe(Topic::Overview, event(1, "{}")).unwrap();
         let _asleep = hub.subscribe(Topic::Overview, event(1, "{}")).unwrap();
-        assert!(hub.subscribe(Topic::Audit, event(1, "{}")).is_none(), "two are the most");
+        assert!(
+            hub.subscribe(Topic::Audit, event(1, "{}")).is_none(),
+            "two are the most"
+        );
         for number in 2..10 {
             assert!(awake.frames.try_recv().is_ok());
             hub.send(Topic::Overview, &event(number, "{}"));
@@ -137,9 +140,12 @@ mod tests {
     #[test]
     fn frames_go_to_their_topic_only() {
         let hub = Hub::new(9);
-        let mut feeds = [Topic::Overview, Topic::Pool(1)].map(|topic| hub.subscribe(topic, event(1, "{}")).unwrap());
+        let mut feeds =
+            [Topic::Overview, Topic::Pool(1)].map(|topic| hub.subscribe(topic, event(1, "{}")).unwrap());
         hub.send(Topic::Pool(1), &event(2, "{}"));
-        let lengths = feeds.each_mut().map(|feed| std::iter::from_fn(|| feed.frames.try_recv().ok()).count());
+        let lengths = feeds
+            .each_mut()
+            .map(|feed| std::iter::from_fn(|| feed.frames.try_recv().ok()).count());
         assert_eq!(lengths, [1, 2]);
         assert_eq!(&*event(7, "{\"a\":1}"), b"id: 7\ndata: {\"a\":1}\n\n");
     }

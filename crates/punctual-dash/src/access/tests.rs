@@ -44,7 +44,11 @@ fn names_of_the_host_are_exact() {
         ("", 421),
     ];
     for (host, expected) in answers {
-        assert_eq!(ask(&rules, Method::GET, "/api/v1/snapshot", &[("host", host)]), expected, "{host}");
+        assert_eq!(
+            ask(&rules, Method::GET, "/api/v1/snapshot", &[("host", host)]),
+            expected,
+            "{host}"
+        );
     }
     let two = [("host", "127.0.0.1:7000"), ("host", "127.0.0.1:7000")];
     assert_eq!(ask(&rules, Method::GET, "/", &two), 421);
@@ -72,13 +76,44 @@ fn a_mounted_router_answers_to_this_machine_and_its_list() {
 fn foreign_pages_are_refused_whatever_they_ask() {
     let rules = rules(false, false);
     for path in ["/", "/api/v1/snapshot", "/metrics", "/assets/x/app.js"] {
-        assert_eq!(ask(&rules, Method::GET, path, &[("origin", "http://evil.test")]), 403, "{path}");
-        assert_eq!(ask(&rules, Method::GET, path, &[("origin", "null")]), 403, "{path}");
-        assert_eq!(ask(&rules, Method::GET, path, &[("origin", "http://127.0.0.1:7000")]), 200, "{path}");
+        assert_eq!(
+            ask(&rules, Method::GET, path, &[("origin", "http://evil.test")]),
+            403,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&rules, Method::GET, path, &[("origin", "null")]),
+            403,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&rules, Method::GET, path, &[("origin", "http://127.0.0.1:7000")]),
+            200,
+            "{path}"
+        );
     }
-    assert_eq!(ask(&rules, Method::GET, "/metrics", &[("sec-fetch-site", "cross-site")]), 403);
-    assert_eq!(ask(&rules, Method::GET, "/metrics", &[("sec-fetch-site", "same-site")]), 403);
-    assert_eq!(ask(&rules, Method::GET, "/", &[("sec-fetch-site", "cross-site")]), 200);
+    assert_eq!(
+        ask(
+            &rules,
+            Method::GET,
+            "/metrics",
+            &[("sec-fetch-site", "cross-site")]
+        ),
+        403
+    );
+    assert_eq!(
+        ask(
+            &rules,
+            Method::GET,
+            "/metrics",
+            &[("sec-fetch-site", "same-site")]
+        ),
+        403
+    );
+    assert_eq!(
+        ask(&rules, Method::GET, "/", &[("sec-fetch-site", "cross-site")]),
+        200
+    );
 }
 
 #[test]
@@ -91,9 +126,26 @@ fn a_change_needs_token_and_header() {
     assert_eq!(post(&[("cookie", &cookie)]), 403);
     assert_eq!(post(&[("cookie", &cookie), ("x-punctual", "1")]), 200);
     assert_eq!(post(&[("authorization", &bearer), ("x-punctual", "1")]), 200);
-    assert_eq!(post(&[("authorization", "Bearer 0123456789abcdef-tokem"), ("x-punctual", "1")]), 401);
-    assert_eq!(post(&[("authorization", &bearer), ("x-punctual", "1"), ("origin", "http://x")]), 403);
-    let chunked = [("authorization", &*bearer), ("x-punctual", "1"), ("transfer-encoding", "chunked")];
+    assert_eq!(
+        post(&[
+            ("authorization", "Bearer 0123456789abcdef-tokem"),
+            ("x-punctual", "1")
+        ]),
+        401
+    );
+    assert_eq!(
+        post(&[
+            ("authorization", &bearer),
+            ("x-punctual", "1"),
+            ("origin", "http://x")
+        ]),
+        403
+    );
+    let chunked = [
+        ("authorization", &*bearer),
+        ("x-punctual", "1"),
+        ("transfer-encoding", "chunked"),
+    ];
     assert_eq!(post(&chunked), 411);
     for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
         assert_eq!(Ask::of(&method, "/assets/x/app.js"), Ask::Write);
@@ -105,7 +157,10 @@ fn beyond_loopback_reads_need_it_too_and_changes_are_off() {
     let rules = rules(true, true);
     let bearer = format!("Bearer {TOKEN}");
     assert_eq!(ask(&rules, Method::GET, "/metrics", &[]), 401);
-    assert_eq!(ask(&rules, Method::GET, "/metrics", &[("authorization", &bearer)]), 200);
+    assert_eq!(
+        ask(&rules, Method::GET, "/metrics", &[("authorization", &bearer)]),
+        200
+    );
     let with = [("authorization", &*bearer), ("x-punctual", "1")];
     assert_eq!(ask(&rules, Method::POST, "/api/v1/pools/1/pause", &with), 403);
 }
@@ -114,7 +169,13 @@ fn beyond_loopback_reads_need_it_too_and_changes_are_off() {
 fn tokens_are_whole_or_wrong() {
     let token = Token::chosen(TOKEN).unwrap();
     assert!(token.is(TOKEN));
-    for wrong in ["", "0", "0123456789abcdef-toke", "0123456789abcdef-tokenn", "0123456789abcdef-Token"] {
+    for wrong in [
+        "",
+        "0",
+        "0123456789abcdef-toke",
+        "0123456789abcdef-tokenn",
+        "0123456789abcdef-Token",
+    ] {
         assert!(!token.is(wrong), "{wrong}");
     }
     assert!(Token::chosen("short").is_err() && Token::chosen("spaces are not allowed here").is_err());

@@ -81,7 +81,12 @@ pub(super) fn number<T: std::str::FromStr>(uri: &Uri, key: &str) -> Result<Optio
 
 /// A number of the query that must be there.
 pub(super) fn needed<T: std::str::FromStr>(uri: &Uri, key: &str) -> Result<T, Refusal> {
-    number(uri, key)?.ok_or_else(|| bad("bad_query", format!("{key} is missing; add {key}=.. to the query")))
+    number(uri, key)?.ok_or_else(|| {
+        bad(
+            "bad_query",
+            format!("{key} is missing; add {key}=.. to the query"),
+        )
+    })
 }
 
 /// The pool of a path.
@@ -133,7 +138,8 @@ pub(super) async fn parsed<T: DeserializeOwned>(
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text));
     }
     let bytes = body(app, content).await?;
-    serde_json::from_slice(&bytes).map_err(|error| bad("bad_json", format!("the body cannot be read: {error}")))
+    serde_json::from_slice(&bytes)
+        .map_err(|error| bad("bad_json", format!("the body cannot be read: {error}")))
 }
 
 #[cfg(test)]
@@ -147,8 +153,18 @@ mod tests {
         assert_eq!(query(&uri, "filter").as_deref(), Some("a b+c d"));
         assert_eq!(query(&uri, "bad").as_deref(), Some("%zz%4"));
         assert_eq!(number::<usize>(&uri, "absent").unwrap(), None);
-        assert!(needed::<usize>(&uri, "core").unwrap_err().text.contains("core = \"\""));
-        assert!(needed::<usize>(&uri, "max").unwrap_err().text.contains("max is missing"));
+        assert!(
+            needed::<usize>(&uri, "core")
+                .unwrap_err()
+                .text
+                .contains("core = \"\"")
+        );
+        assert!(
+            needed::<usize>(&uri, "max")
+                .unwrap_err()
+                .text
+                .contains("max is missing")
+        );
         let long = format!("/x?filter={}", "a".repeat(5_000));
         assert_eq!(query(&long.parse().unwrap(), "filter").unwrap().len(), TEXT_BYTES);
     }

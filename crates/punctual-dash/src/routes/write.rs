@@ -61,7 +61,10 @@ impl Action<'_> {
 
     fn done(&self, outcome: &str) -> Result<Response, Refusal> {
         self.note(outcome, true);
-        Ok(json(&Done { outcome, before: None }))
+        Ok(json(&Done {
+            outcome,
+            before: None,
+        }))
     }
 
     fn failed(&self, status: StatusCode, code: &'static str, outcome: String) -> Result<Response, Refusal> {
@@ -75,7 +78,13 @@ impl Action<'_> {
     }
 }
 
-fn action<'a>(app: &'a App, entry: &'a Arc<Entry>, from: From, action: &'static str, what: String) -> Action<'a> {
+fn action<'a>(
+    app: &'a App,
+    entry: &'a Arc<Entry>,
+    from: From,
+    action: &'static str,
+    what: String,
+) -> Action<'a> {
     Action {
         app,
         entry,
@@ -114,13 +123,21 @@ pub(super) async fn resize(
     }
 }
 
-pub(super) async fn pause(State(app): Known, Path(pool): Path<String>, from: From) -> Result<Response, Refusal> {
+pub(super) async fn pause(
+    State(app): Known,
+    Path(pool): Path<String>,
+    from: From,
+) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     entry.control.pause();
     action(&app, &entry, from, "pause", String::new()).done("nothing is taken until it is resumed")
 }
 
-pub(super) async fn resume(State(app): Known, Path(pool): Path<String>, from: From) -> Result<Response, Refusal> {
+pub(super) async fn resume(
+    State(app): Known,
+    Path(pool): Path<String>,
+    from: From,
+) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     entry.control.resume();
     action(&app, &entry, from, "resume", String::new()).done("goes on")

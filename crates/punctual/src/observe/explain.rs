@@ -135,7 +135,7 @@ impl fmt::Display for Explanation {
             write!(f, "; at most {before} of those that wait now start before it")?;
         }
         match self.expected_start {
-            Some(start) => write!(f, "; it should start within about {start:?}"),
+            Some(start) => write!(f, "; it should start within about {start:.1?}"),
             None => Ok(()),
         }
     }

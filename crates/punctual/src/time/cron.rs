@@ -128,6 +128,10 @@ impl Cron {
         Ok(())
     }
 
+    pub(super) fn zone_name(&self) -> &str {
+        self.zone.name()
+    }
+
     pub(super) fn set_zone(&mut self, iana: &str) -> Result<(), ScheduleError> {
         self.zone = Zone::named(iana)?;
         Ok(())

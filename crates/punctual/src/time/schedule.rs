@@ -198,6 +198,25 @@ impl Schedule {
         Ok(self)
     }
 
+    /// The IANA name of the zone whose clocks it goes by; `None` where it goes by no calendar.
+    ///
+    /// ```
+    /// use punctual::Schedule;
+    /// use std::time::Duration;
+    /// let opening = Schedule::cron("0 9 * * MON-FRI")?.zone("Asia/Seoul")?;
+    /// assert_eq!(opening.zone_name(), Some("Asia/Seoul"));
+    /// assert_eq!(Schedule::every(Duration::from_secs(1)).zone_name(), None);
+    /// # Ok::<(), punctual::ScheduleError>(())
+    /// ```
+    #[cfg(feature = "cron")]
+    #[must_use]
+    pub fn zone_name(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Cron(cron) => Some(cron.zone_name()),
+            _ => None,
+        }
+    }
+
     /// How a cron text that restricts both day fields is read.
     ///
     /// # Errors

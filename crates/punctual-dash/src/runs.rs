@@ -1,0 +1,189 @@
+//! What a recorder's events say about workers: who ran what, from when to when.
+//!
+//! In: events, two for each run. Out: [`Run`]s, brought together until there are few enough to send: neighbours of one kind
+//! first, then whatever is near. Plain arithmetic.
+
+use crate::timeline::short_type;
+use punctual::{Ending, Event, EventKind, Recent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bars of one look: a frame stays within a few kilobytes.
+const MOST: usize = 48;
+
+/// Neighbours that are so near, in milliseconds, are brought together; each is tried in turn.
+const GAPS: [u64; 5] = [2, 10, 50, 250, 2_000];
+
+/// A run, or several of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) worker: usize,
+    pub(crate) part: Arc<str>,
+    /// Milliseconds since 1970.
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// Empty: of several kinds.
+    pub(crate) label: Arc<str>,
+    pub(crate) ended: u64,
+    pub(crate) panicked: u64,
+}
+
+/// The runs among these events, seen at `now`. What a task runs inside of itself is part of it.
+pub(crate) fn of(recent: &Recent, pool: &Arc<str>, now: u64) -> Vec<Run> {
+    let at = |event: &Event| {
+        let ago = recent.now.saturating_sub(event.at);
+        now.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX))
+    };
+    let mut open: BTreeMap<(Arc<str>, usize), Vec<u64>> = BTreeMap::new();
+    let mut runs = Vec::new();
+    for event in &recent.events {
+        let Some(worker) = event.worker else { continue };
+        let begun = open.entry((Arc::clone(&event.part), worker)).or_default();
+        match event.kind {
+            EventKind::Taken => begun.push(at(event)),
+            EventKind::Ended(ending) => {
+                let begin = begun.pop();
+                if let (Some(begin), true) = (begin, begun.is_empty()) {
+                    runs.push(Run {
+                        worker,
+                        part: if event.part == *pool {
+                            "".into()
+                        } else {
+                            Arc::clone(&event.part)
+                        },
+                        begin,
+                        end: at(event),
+                        label: label(event),
+                        ended: 1,
+                        panicked: u64::from(ending == Ending::Panicked),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    runs
+}
+
+fn label(event: &Event) -> Arc<str> {
+    match (&event.name, event.type_name) {
+        (Some(name), _) => Arc::clone(name),
+        (None, Some(type_name)) => short_type(type_name).into(),
+        (None, None) => "".into(),
+    }
+}
+
+/// Few enough to send.
+pub(crate) fn merged(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_by(|one, other| {
+        (&one.part, one.worker, one.begin).cmp(&(&other.part, other.worker, other.begin))
+    });
+    for (turn, gap) in GAPS.into_iter().enumerate() {
+        if runs.len() <= MOST {
+            break;
+        }
+        runs = joined(runs, gap, turn > 0);
+    }
+    // As many workers as that, each with a bar: the rest is not drawn.
+    runs.truncate(2 * MOST);
+    runs
+}
+
+fn joined(runs: Vec<Run>, gap: u64, mixes: bool) -> Vec<Run> {
+    let mut fewer: Vec<Run> = Vec::new();
+    for run in runs {
+        match fewer.last_mut() {
+            Some(last)
+                if last.worker == run.worker
+                    && last.part == run.part
+                    && run.begin <= last.end + gap
+                    && (mixes || last.label == run.label) =>
+            {
+                last.end = last.end.max(run.end);
+                last.ended += run.ended;
+                last.panicked += run.panicked;
+                if last.label != run.label {
+                    last.label = "".into();
+                }
+            }
+            _ => fewer.push(run),
+        }
+    }
+    fewer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(worker: usize, begin: u64, end: u64, label: &str) -> Run {
+        Run {
+            worker,
+            part: "".into(),
+            begin,
+            end,
+            label: label.into(),
+            ended: 1,
+            panicked: 0,
+        }
+    }
+
+    #[test]
+    fn few_are_left_alone() {
+        let runs = vec![run(1, 0, 5, "a"), run(1, 5, 9, "a")];
+        assert_eq!(merged(runs.clone()), runs);
+    }
+
+    #[test]
+    fn neighbours_of_one_kind_are_brought_together_first() {
+        let kind = |n: u64| if n < 60 { "a" } else { "b" };
+        let runs: Vec<Run> = (0..100).map(|n| run(1, n * 10, n * 10 + 10, kind(n))).collect();
+        let few = merged(runs);
+        assert_eq!(few.len(), 2);
+        assert_eq!((few[0].ended, &*few[0].label, few[0].end), (60, "a", 600));
+        assert_eq!((few[1].ended, &*few[1].label), (40, "b"));
+    }
+
+    #[test]
+    fn then_whatever_is_near_and_nothing_is_lost() {
+        let runs: Vec<Run> = (0..1000)
+            .map(|n| {
+                run(
+                    n as usize % 2,
+                    n * 40,
+                    n * 40 + 20,
+                    ["a", "b", "c"][n as usize % 3],
+                )
+            })
+            .collect();
+        let few = merged(runs);
+        assert!(few.len() <= MOST, "{}", few.len());
+        assert_eq!(few.iter().map(|run| run.ended).sum::<u64>(), 1000);
+        assert!(few.iter().all(|run| run.label.is_empty()));
+    }
+
+    /// A real pool's events, with a task that runs another in place.
+    #[test]
+    fn events_of_a_pool_become_runs() {
+        let pool = punctual::Pool::builder("p")
+            .core_threads(1)
+            .recorder(100)
+            .build()
+            .unwrap();
+        let inner = pool.executor();
+        let outer = pool
+            .task(move || drop(inner.submit(|| ()).unwrap().join()))
+            .name("outer")
+            .submit()
+            .unwrap();
+        outer.join().unwrap();
+        assert!(pool.wait_idle(std::time::Duration::from_secs(60)));
+        let runs = of(&pool.control().recent(0), &"p".into(), 1_000_000);
+        let names: Vec<&str> = runs.iter().map(|run| &*run.label).collect();
+        assert!(names.contains(&"outer"), "{names:?}");
+        assert!(
+            runs.iter()
+                .all(|run| run.begin <= run.end && run.end <= 1_000_000)
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! The page in a real browser: every page with figures, what its buttons do, and that nothing in a name becomes code.
+
+/// A headless Chromium.
+mod chrome;
+/// Pictures for the documents.
+mod pictures;
+/// A workload to look at.
+mod stage;
+/// What is shown and what can be done.
+mod steer;
+/// Names that would like to be code.
+mod strange_names;
