@@ -10,12 +10,14 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let orders = Pool::builder("orders")
         .core_threads(4)
         .queue(Queue::priority(400).aging(SECOND))
+        .recorder(20_000)
         .build()?;
     let mail = Pool::builder("mail")
         .core_threads(2)
         .max_threads(3)
         .queue(Queue::bounded(16))
         .on_full(Reject::Abort)
+        .recorder(20_000)
         .build()?;
     let reports = Pool::builder("reports").core_threads(2).build()?;
     let database = orders.limit(2)?.named("database");

@@ -112,7 +112,9 @@ function rights() {
   if (may.act) return h("span", { class: "badge good", "data-testid": "rights" }, "may act");
   if (may.readOnly) return h("span", { class: "badge", "data-testid": "rights" }, "read-only");
   const token = h("input", { type: "password", name: "token", placeholder: "token to act", "aria-label": "token", autocomplete: "off" });
-  return h("form", { method: "post", action: "session", class: "rights", "data-testid": "rights" }, token, h("button", { type: "submit" }, "Unlock"));
+  // Whoever unlocks comes back to where they were.
+  const onsubmit = (event) => event.currentTarget.setAttribute("action", "session" + location.hash);
+  return h("form", { method: "post", action: "session", class: "rights", "data-testid": "rights", onsubmit }, token, h("button", { type: "submit" }, "Unlock"));
 }
 
 const menu = h("nav", { "aria-label": "pages" }, tabs);

@@ -191,8 +191,9 @@ function resizeDialog(path, row) {
     clearTimeout(timer);
     timer = setTimeout(async () => {
       try {
-        put(preview, (await read(`${path}/preview?core=${core.value}&max=${max.value}`)).text);
-        apply.disabled = false;
+        const { possible, text } = await read(`${path}/preview?core=${Number(core.value)}&max=${Number(max.value)}`);
+        put(preview, text);
+        apply.disabled = !possible;
       } catch (error) {
         put(preview, error.message);
         apply.disabled = true;

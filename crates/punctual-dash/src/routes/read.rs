@@ -203,10 +203,12 @@ pub(super) async fn tasks(
 
 #[derive(Serialize)]
 struct PreviewBody {
+    /// Whether it would be done.
+    possible: bool,
     text: String,
 }
 
-/// What a resize would do.
+/// What a resize would do; also if that is to refuse it.
 pub(super) async fn preview(
     State(app): Known,
     Path(pool): Path<String>,
@@ -215,28 +217,19 @@ pub(super) async fn preview(
     let entry = input::entry(&app, &pool)?;
     let (core, max) = (input::needed(&uri, "core")?, input::needed(&uri, "max")?);
     let preview = entry.control.preview_resize(core, max);
-    let text =
-        preview.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, "bad_size", error.to_string()))?;
     Ok(json(&PreviewBody {
-        text: text.to_string(),
+        possible: preview.is_ok(),
+        text: preview.map_or_else(|error| error.to_string(), |preview| preview.to_string()),
     }))
 }
 
 /// A pool's dump, as a file.
 pub(super) async fn dump(State(app): Known, Path(pool): Path<String>) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
-    let gone = || {
-        Refusal::new(
-            StatusCode::NOT_FOUND,
-            "pool_is_gone",
-            "the pool has ended: there is nothing to dump",
-        )
+    let Some(dump) = entry.control.dump() else {
+        let text = "the pool has ended: there is nothing to dump";
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "pool_is_gone", text));
     };
-    let text = entry
-        .control
-        .stats()
-        .map(|_| String::from("{}"))
-        .ok_or_else(gone)?;
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
         (
@@ -244,7 +237,7 @@ pub(super) async fn dump(State(app): Known, Path(pool): Path<String>) -> Result<
             "attachment; filename=\"punctual-dump.json\"",
         ),
     ];
-    Ok((headers, text).into_response())
+    Ok((headers, dump.to_json()).into_response())
 }
 
 #[derive(Serialize)]

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Ends a hang; nothing is expected to take so long.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 const NAMES: [&str; 5] = [
     "chromium",
@@ -180,7 +180,7 @@ impl Chrome {
     /// Looks until the expression is true.
     pub(crate) fn until(&mut self, script: &str) {
         let begin = Instant::now();
-        while self.eval(&format!("Boolean({script})")) != true {
+        while self.eval(&format!("(async () => Boolean({script}))()")) != true {
             assert!(
                 begin.elapsed() < LONG,
                 "never true: {script}; the page says {:?}; {:?}",

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 /// What a test needs to act on.
 pub(crate) struct Stage {
+    /// Dropped, the running task ends: before the pool, which waits for it.
+    pub(crate) hold: Option<Sender<()>>,
     pub(crate) chrome: Chrome,
     pub(crate) server: Server,
     pub(crate) pool: Pool,
     pub(crate) schedule: ScheduleHandle,
     pub(crate) waiting: Vec<TaskHandle<()>>,
-    /// Dropped, the running tasks end.
-    pub(crate) hold: Option<Sender<()>>,
 }
 
 /// Pool and tasks are given these names.
