@@ -70,7 +70,6 @@ impl Dashboard {
     /// can be changed, unless the settings say otherwise
     /// ([`open_reads`](DashboardBuilder::open_reads), [`read_only`](DashboardBuilder::read_only)); and it answers to names of
     /// this machine and to those in [`hosts`](DashboardBuilder::hosts).
-    #[must_use]
     pub fn router(&self) -> Router {
         let hosts = Hosts::Mounted(self.shared.settings.hosts.clone());
         let way_in = WayIn {

@@ -222,7 +222,7 @@ fn pool_row(entry: &Entry, stats: Option<&Stats>, with_spark: bool) -> PoolRow {
             .map_or(0.0, |row| (row.rate * 10.0).round() / 10.0),
         rejected: 0,
         rejected_lately: seen.history.rejected_lately(),
-        stalled: millis(seen.history.stalled()),
+        stalled: seen.stalled.map_or(0.0, millis),
         schedules: 0,
         timers: 0,
         views: Vec::new(),

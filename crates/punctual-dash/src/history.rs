@@ -1,8 +1,7 @@
 //! A pool's last hour: one row a second, made of the difference between two readings.
 //!
-//! In: a [`Reading`] of the pool's figures. Out: [`Row`]s for charts, the quantiles of the waits of the last seconds, and how
-//! long the pool has been stalled (every worker busy and nothing ended: busy is not the same as dead). Plain arithmetic, no
-//! clock of its own.
+//! In: a [`Reading`] of the pool's figures. Out: [`Row`]s for charts, with the quantiles of the waits of the last
+//! seconds. Plain arithmetic, no clock of its own.
 
 use punctual::{Histogram, Stats};
 use std::collections::VecDeque;
@@ -116,7 +115,6 @@ pub(crate) struct History {
     last: Option<Reading>,
     /// Waits as they were counted some seconds ago, oldest first.
     waits: VecDeque<Vec<(Duration, u64)>>,
-    stalled_since: Option<u64>,
 }
 
 impl History {
@@ -124,9 +122,6 @@ impl History {
     pub(crate) fn take(&mut self, reading: Reading) {
         if let Some(last) = self.last.take() {
             let row = self.row(&last, &reading);
-            let is_stuck =
-                reading.threads > 0 && reading.active >= reading.threads && reading.ended == last.ended;
-            self.stalled_since = is_stuck.then(|| self.stalled_since.unwrap_or(last.time));
             if self.rows.len() == HOUR {
                 self.rows.pop_front();
             }
@@ -184,14 +179,6 @@ impl History {
         let step = kept.div_ceil(most.max(1)).max(1);
         let last = kept.saturating_sub(1) % step;
         self.rows.range(self.rows.len() - kept..).skip(last).step_by(step)
-    }
-
-    /// For how long every worker has been busy and nothing has ended.
-    pub(crate) fn stalled(&self) -> Duration {
-        match (self.stalled_since, &self.last) {
-            (Some(since), Some(last)) => Duration::from_millis(last.time.saturating_sub(since)),
-            _ => Duration::ZERO,
-        }
     }
 
     /// Rejects of the last minute.

@@ -5,6 +5,7 @@ use crate::timeline::Timeline;
 use punctual::Control;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// One pool, with what has been seen of it.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Entry {
 pub(crate) struct Seen {
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
+    /// For how long every worker has been busy and nothing has ended: busy is not the same as dead.
+    pub(crate) stalled: Option<Duration>,
     /// When it was looked at last, and before that.
     pub(crate) looked: u64,
     pub(crate) previous: u64,

@@ -118,6 +118,7 @@ fn micros(begin: Instant) -> u64 {
 /// Takes a row. False: the pool has been gone for a while.
 fn read(entry: &Entry, now: u64, is_watched: bool) -> bool {
     let stats = entry.control.stats();
+    let stalled = entry.control.stalled();
     let look = is_watched.then(|| crate::timeline::read(entry, now));
     let mut seen = entry.seen();
     match stats {
@@ -132,6 +133,7 @@ fn read(entry: &Entry, now: u64, is_watched: bool) -> bool {
     if let Some(look) = look {
         seen.timeline.take(look, now);
     }
+    seen.stalled = stalled;
     seen.previous = std::mem::replace(&mut seen.looked, now);
     true
 }

@@ -1,4 +1,4 @@
-//! Rows, windows and stalls, without a pool.
+//! Rows and windows, without a pool.
 
 use super::*;
 
@@ -44,21 +44,6 @@ fn quantiles_are_those_of_the_last_seconds() {
     assert_eq!(at(11).wait_half, None);
     assert_eq!((at(12).wait_half, at(16).wait_99), (Some(50 * MS), Some(50 * MS)));
     assert_eq!(at(18).wait_half, None);
-}
-
-#[test]
-fn a_stall_is_busy_workers_and_no_end() {
-    let mut history = History::default();
-    let mut busy = |second, ended| {
-        let mut next = reading(second, ended);
-        (next.threads, next.active) = (2, 2);
-        history.take(next);
-        history.stalled()
-    };
-    assert_eq!(busy(1, 5), Duration::ZERO);
-    assert_eq!(busy(2, 5), Duration::from_secs(1));
-    assert_eq!(busy(9, 5), Duration::from_secs(8));
-    assert_eq!(busy(10, 6), Duration::ZERO);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::{OriginalUri, Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
+use punctual::prometheus;
 use serde::Serialize;
 
 /// Points that a chart is given, however long a time it shows.
@@ -87,16 +88,9 @@ pub(super) async fn asset(State(app): Known, Path((version, name)): Path<(String
 
 /// The figures of all pools for Prometheus.
 pub(super) async fn metrics(State(app): Known) -> Response {
-    let controls: Vec<_> = app
-        .shared
-        .registry
-        .all()
-        .iter()
-        .map(|entry| entry.control.clone())
-        .collect();
-    let text = format!("# {} pools\n", controls.len());
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, text).into_response()
+    let entries = app.shared.registry.all();
+    let text = prometheus::render(entries.iter().map(|entry| &entry.control));
+    ([(header::CONTENT_TYPE, prometheus::CONTENT_TYPE)], text).into_response()
 }
 
 fn topic(app: &App, uri: &Uri) -> Result<Topic, Refusal> {

@@ -47,7 +47,7 @@ fn names_that_would_like_to_be_code_are_text() {
         if page == "schedules" {
             it.hold.take();
             it.chrome.click("[data-testid=run-now]");
-            it.chrome.until(&format!("document.querySelector('[data-testid=schedules] tbody').textContent.split('<svg onload=alert(1)>').length > 2"));
+            it.chrome.until("document.querySelector('[data-testid=schedules] tbody').textContent.split('<svg onload=alert(1)>').length > 2");
             it.chrome.click("[data-testid=preview]");
             it.chrome
                 .until("document.querySelectorAll('[data-testid=preview-dialog] li').length === 10");
