@@ -1,43 +1,78 @@
-//! The `punctual` program: a tour of the library on the machine it is started on.
+//! The `punctual` program: batches and schedules from a file.
 //!
-//! In: arguments. Out: text on standard output and an exit code: 0 when everything was as promised, 1 when it was
-//! not, 2 for an argument that does not exist. [`args`] reads the command line, [`tour`] does the work, [`show`]
-//! writes numbers for people.
+//! In: arguments, a TOML file, or items on standard input. Out: data on standard output, talk on standard error, an exit
+//! code ([`outcome`]). [`args`] reads the command line, [`file`] the file; [`batch`] runs it once and [`report`] tells,
+//! [`items`] runs a command for each item, [`serve`] runs schedules. [`child`] is one process. [`tour`] shows the library.
+//! Everything runs on the library's own pools.
 
 mod args;
+mod batch;
+mod bench;
+mod check;
+mod child;
+mod cron;
+mod file;
+mod interrupt;
+mod items;
+mod outcome;
+mod paint;
+mod progress;
+mod report;
+mod run;
 mod show;
 mod tour;
 
-use args::Command;
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use outcome::{Failure, Outcome};
+use paint::Paint;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let command = match args::parse(std::env::args_os().skip(1)) {
-        Ok(command) => command,
-        Err(message) => {
-            eprintln!("punctual: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    let mut out = io::stdout().lock();
-    let done = match command {
-        Command::Tour => tour::run(&mut out),
-        Command::Help => out.write_all(args::HELP.as_bytes()).map_err(Into::into),
-        Command::Version => writeln!(out, "punctual {}", env!("CARGO_PKG_VERSION")).map_err(Into::into),
-    };
-    match done.and_then(|()| out.flush().map_err(Into::into)) {
+    let cli = Cli::parse();
+    match dispatch(&cli) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough (`punctual | head -1`): no failure of ours.
-        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("punctual: {error}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            let message = failure.to_string();
+            if !message.is_empty() {
+                let word = Paint::for_talk(cli.color).red("error");
+                // Nobody hears it: the exit code says it too.
+                let _ = writeln!(io::stderr(), "{word}: {message}");
+            }
+            failure.code()
         }
     }
 }
 
-fn is_broken_pipe(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
-    let error = error.downcast_ref::<io::Error>();
-    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+fn dispatch(cli: &Cli) -> Outcome {
+    let mut out = io::stdout().lock();
+    match &cli.command {
+        None => {
+            let mut help = Cli::command();
+            write!(out, "{}", help.render_help())?;
+        }
+        Some(Command::Run(args)) => {
+            // Workers write too.
+            drop(out);
+            return run::run(args, cli.json, cli.color);
+        }
+        Some(Command::Check(args)) => return check::run(args, cli.json, cli.color, &mut out),
+        Some(Command::Cron(args)) => return cron::run(args, cli.json, &mut out),
+        Some(Command::Bench(args)) => return bench::run(args, cli.json, &mut out),
+        Some(Command::Tour) => tour::run(&mut out).map_err(of_tour)?,
+        Some(Command::Serve(_) | Command::ServeInside(_) | Command::View(_)) => {}
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(*shell, &mut Cli::command(), "punctual", &mut out);
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn of_tour(error: Box<dyn std::error::Error + Send + Sync>) -> Failure {
+    match error.downcast::<io::Error>() {
+        Ok(error) => (*error).into(),
+        Err(error) => Failure::new(outcome::TASK_FAILED, error.to_string()),
+    }
 }
