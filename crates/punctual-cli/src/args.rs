@@ -93,27 +93,39 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "failed", conflicts_with = "command", env = "PUNCTUAL_SHOW")]
     pub(crate) show: Show,
     /// Items end with a zero byte, not with a line break
-    #[arg(short = '0', long = "null", requires = "command")]
+    #[arg(short = '0', long = "null")]
     pub(crate) null: bool,
     /// Write the output in the order of the items
-    #[arg(short, long, requires = "command")]
+    #[arg(short, long)]
     pub(crate) keep_order: bool,
     /// Let commands write to standard output themselves: lines of different items may mix
-    #[arg(short, long, requires = "command", conflicts_with = "keep_order")]
+    #[arg(short, long, conflicts_with = "keep_order")]
     pub(crate) ungroup: bool,
     /// End a command that takes longer: terminate it, and kill it after the grace
-    #[arg(long, value_name = "DURATION", value_parser = units::duration, requires = "command", env = "PUNCTUAL_TIMEOUT")]
+    #[arg(long, value_name = "DURATION", value_parser = units::duration, env = "PUNCTUAL_TIMEOUT")]
     pub(crate) timeout: Option<Duration>,
     /// From the polite signal to the other one
     #[arg(long, value_name = "DURATION", value_parser = units::duration, default_value = "5s", env = "PUNCTUAL_GRACE")]
     pub(crate) grace: Duration,
     /// How often a command that fails is run again
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "command", env = "PUNCTUAL_RETRIES")]
+    #[arg(long, value_name = "N", default_value_t = 0, env = "PUNCTUAL_RETRIES")]
     pub(crate) retries: u32,
     /// A command and its arguments. `{}` is the item, `{.}` without its ending, `{/}` without its folder, `{#}` its number;
     /// without any of them the item is the last argument
     #[arg(last = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// A flag for items, if one was given; clap cannot say that they need a command, which excludes a file.
+    pub(crate) fn only_for_items(&self) -> Option<&'static str> {
+        let flags = [
+            (self.null, "--null"),
+            (self.keep_order, "--keep-order"),
+            (self.ungroup, "--ungroup"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -211,7 +223,6 @@ mod tests {
         for words in [
             &["run"][..],
             &["run", "a.toml", "--", "cp"],
-            &["run", "-k", "a.toml"],
             &["run", "-j", "0", "--", "x"],
             &["run", "--grace", "5", "a.toml"],
         ] {

@@ -18,6 +18,11 @@ pub(crate) fn run(args: &RunArgs, json: bool, color: When) -> Outcome {
     let Some(path) = &args.file else {
         return items::run(args, json, Paint::for_talk(color));
     };
+    if let Some(flag) = args.only_for_items() {
+        return Err(Failure::usage(format!(
+            "{flag} is for items: punctual run {flag} -- COMMAND {{}}; a file has no use for it"
+        )));
+    }
     let mut plan = load(path, Paint::for_talk(color))?;
     if let Some(jobs) = args.jobs {
         for pool in &mut plan.pools {
@@ -46,7 +51,8 @@ pub(crate) fn run(args: &RunArgs, json: bool, color: When) -> Outcome {
     }
     out.flush()?;
     drawn.transpose()?;
-    if done.interrupted && tally.not_run > 0 {
+    // Also if all had begun, and were stopped.
+    if done.interrupted && tally.succeeded < done.batch().count() {
         return Err(Failure::silent(INTERRUPTED));
     }
     if tally.failed > tally.excused || tally.not_run > 0 {

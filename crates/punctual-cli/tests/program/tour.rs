@@ -1,64 +1,11 @@
-//! The program as a user starts it: arguments, exit codes, and the lines of the tour.
+//! The tour, as it is printed.
 
-use std::process::{Command, Output, Stdio};
-
-fn punctual(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.args(args).stdin(Stdio::null());
-    command.output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("plain text")
-}
-
-#[test]
-fn unknown_arguments_end_with_two_and_say_what_exists() {
-    for args in [
-        &["--fast"][..],
-        &["run"],
-        &["tour", "now"],
-        &["-x", "tour"],
-        &[""],
-    ] {
-        let output = punctual(args);
-        let error = text(&output.stderr);
-        let bad = args.iter().find(|arg| **arg != "tour").expect("each has one");
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(error.contains(&format!("'{bad}'")), "{args:?}: {error}");
-        assert!(error.contains("tour, --help, --version"), "{args:?}: {error}");
-        assert!(output.stdout.is_empty(), "{args:?}");
-    }
-}
-
-#[test]
-fn a_word_given_twice_is_an_error() {
-    let output = punctual(&["tour", "tour"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("'tour' was given twice"));
-}
-
-#[test]
-fn help_and_version_are_answers() {
-    for flag in ["--help", "-h"] {
-        let output = punctual(&[flag]);
-        let help = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(0));
-        for word in ["usage: punctual", "tour", "--help", "--version"] {
-            assert!(help.contains(word), "{help}");
-        }
-    }
-    for flag in ["--version", "-V"] {
-        let output = punctual(&[flag]);
-        assert_eq!(output.status.code(), Some(0));
-        let expected = format!("punctual {}\n", env!("CARGO_PKG_VERSION"));
-        assert_eq!(text(&output.stdout), expected);
-    }
-}
+use crate::support::{program, punctual, text};
+use std::process::Stdio;
 
 #[test]
 fn the_tour_shows_every_stop_and_the_books_balance() {
-    let output = punctual(&[]);
+    let output = punctual(&["tour"]);
     let (tour, error) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{tour}{error}");
     for line in [
@@ -100,8 +47,8 @@ fn the_tour_shows_every_stop_and_the_books_balance() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .stdin(Stdio::null())
+    let mut child = program()
+        .arg("tour")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

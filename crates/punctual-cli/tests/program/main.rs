@@ -1,0 +1,18 @@
+//! The program as a user starts it: real processes, exit codes, output, signals.
+
+#![cfg(target_os = "linux")]
+
+/// `check`, `cron`, `completions`, and what is wrong with arguments.
+mod answers;
+/// Batches from a file.
+mod batch;
+/// Whatever is wrong in a file.
+mod bad_input;
+/// Ctrl-C, once and twice; timeouts that reach grandchildren.
+mod ending;
+/// Commands for items of standard input.
+mod items;
+/// What the others need.
+mod support;
+/// The tour.
+mod tour;
