@@ -12,7 +12,7 @@ Examples:
   punctual run examples/day.toml --svg day.svg     .. and draw who worked when
   ls *.png | punctual run -j 8 -- optipng {}       a command for each line of standard input
   punctual check jobs.toml                         what is wrong in a file, where, and how to mend it
-  punctual serve jobs.toml                         run its schedules, with a page and /metrics
+  punctual serve jobs.toml                         run its schedules, and read it again when it changes
   punctual cron '0 9 * * MON-FRI' --tz Asia/Seoul  what a cron text means, and its next runs
 
 Exit codes: 0 done, 1 a task failed, 2 wrong arguments, 3 wrong file, 4 address cannot be used, 130 interrupted.
@@ -28,7 +28,13 @@ pub(crate) struct Cli {
     #[arg(long, global = true, env = "PUNCTUAL_JSON", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) json: bool,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value = "auto", env = "PUNCTUAL_COLOR")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        env = "PUNCTUAL_COLOR"
+    )]
     pub(crate) color: When,
 }
 
@@ -44,7 +50,7 @@ pub(crate) enum When {
 pub(crate) enum Command {
     /// Run a batch from a file, or a command for each item on standard input
     Run(RunArgs),
-    /// Run the schedules of a file, with a page and /metrics
+    /// Run the schedules of a file, and read it again when it changes
     Serve(ServeArgs),
     /// Look for mistakes in a file, and do nothing else
     Check(CheckArgs),
@@ -52,8 +58,6 @@ pub(crate) enum Command {
     Cron(CronArgs),
     /// Measure this machine with our own pools
     Bench(BenchArgs),
-    /// Look at a dump that a dashboard or a recorder has written
-    View(ViewArgs),
     /// A tour of the library: about a second, every feature at work
     Tour,
     /// Write a completion script for a shell
@@ -68,7 +72,9 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Clone, Args)]
-#[command(override_usage = "punctual run [OPTIONS] FILE\n       punctual run [OPTIONS] -- COMMAND [ARGUMENTS with {}]")]
+#[command(
+    override_usage = "punctual run [OPTIONS] FILE\n       punctual run [OPTIONS] -- COMMAND [ARGUMENTS with {}]"
+)]
 pub(crate) struct RunArgs {
     /// The TOML file with the batch
     #[arg(required_unless_present = "command", conflicts_with = "command")]
@@ -82,15 +88,17 @@ pub(crate) struct RunArgs {
     /// Draw who worked when, into this SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) svg: Option<PathBuf>,
-    /// Serve a page of it while it runs, at this address
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:7070", require_equals = true,
-          env = "PUNCTUAL_DASHBOARD")]
-    pub(crate) dashboard: Option<String>,
     /// How progress is shown on standard error: a bar on a terminal, lines elsewhere
     #[arg(long, value_enum, default_value = "auto", env = "PUNCTUAL_PROGRESS")]
     pub(crate) progress: Progress,
     /// Which tasks' output is shown on standard error, when they have ended
-    #[arg(long, value_enum, default_value = "failed", conflicts_with = "command", env = "PUNCTUAL_SHOW")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "failed",
+        conflicts_with = "command",
+        env = "PUNCTUAL_SHOW"
+    )]
     pub(crate) show: Show,
     /// Items end with a zero byte, not with a line break
     #[arg(short = '0', long = "null")]
@@ -147,12 +155,6 @@ pub(crate) enum Show {
 pub(crate) struct ServeArgs {
     /// The TOML file with the schedules
     pub(crate) file: PathBuf,
-    /// The address of the page and of /metrics; wins over `bind` in the file
-    #[arg(long, value_name = "ADDRESS", env = "PUNCTUAL_BIND")]
-    pub(crate) bind: Option<String>,
-    /// Serve no page and no /metrics
-    #[arg(long, conflicts_with = "bind")]
-    pub(crate) no_page: bool,
     /// How long running tasks may go on after the first signal to end
     #[arg(long, value_name = "DURATION", value_parser = units::duration, default_value = "30s", env = "PUNCTUAL_DRAIN")]
     pub(crate) drain: Duration,
@@ -193,15 +195,6 @@ pub(crate) struct BenchArgs {
     pub(crate) quick: bool,
 }
 
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ViewArgs {
-    /// The dump
-    pub(crate) dump: PathBuf,
-    /// Where the page is served
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7071")]
-    pub(crate) bind: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_command_comes_after_two_dashes_and_excludes_a_file() {
-        let cli = Cli::try_parse_from(["punctual", "run", "-j", "8", "--", "cp", "{}", "-k"]).expect("a command");
+        let cli =
+            Cli::try_parse_from(["punctual", "run", "-j", "8", "--", "cp", "{}", "-k"]).expect("a command");
         let Some(Command::Run(run)) = cli.command else {
             panic!("{cli:?}")
         };

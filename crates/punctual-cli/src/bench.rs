@@ -26,7 +26,13 @@ pub(crate) fn run(args: &BenchArgs, json: bool, out: &mut dyn Write) -> Outcome 
     for measure in [forget, results, round_trip, levels, late, commands] {
         let figure = measure(tasks).map_err(|error| Failure::new(TASK_FAILED, error.to_string()))?;
         if !json {
-            writeln!(out, "{:<16} {:>10}  {}", figure.name, show::time(figure.each), figure.what)?;
+            writeln!(
+                out,
+                "{:<16} {:>10}  {}",
+                figure.name,
+                show::time(figure.each),
+                figure.what
+            )?;
             out.flush()?;
         }
         figures.push(figure);
@@ -35,7 +41,11 @@ pub(crate) fn run(args: &BenchArgs, json: bool, out: &mut dyn Write) -> Outcome 
         let rows = figures.iter().map(|figure| {
             json!({ "name": figure.name, "nanoseconds": figure.each.as_nanos() as u64, "what": figure.what })
         });
-        writeln!(out, "{:#}", json!({ "cores": cores(), "figures": rows.collect::<Vec<_>>() }))?;
+        writeln!(
+            out,
+            "{:#}",
+            json!({ "cores": cores(), "figures": rows.collect::<Vec<_>>() })
+        )?;
     }
     Ok(())
 }
@@ -96,7 +106,10 @@ fn round_trip(tasks: u64) -> Measured {
     times.sort_unstable();
     Ok(Figure {
         name: "there and back",
-        what: format!("p50: submit one, wait for it; p99 {}", show::time(times[times.len() * 99 / 100])),
+        what: format!(
+            "p50: submit one, wait for it; p99 {}",
+            show::time(times[times.len() * 99 / 100])
+        ),
         each: times[times.len() / 2],
     })
 }
@@ -106,7 +119,9 @@ fn levels(tasks: u64) -> Measured {
     let pool = Pool::builder("bench")
         .queue(Queue::priority(tasks as usize + 1).aging(Duration::from_secs(1)))
         .build()?;
-    let places: Vec<_> = (0..4).map(|level| pool.at_priority(Priority::level(level))).collect();
+    let places: Vec<_> = (0..4)
+        .map(|level| pool.at_priority(Priority::level(level)))
+        .collect();
     let began = Instant::now();
     for number in 0..tasks {
         places[number as usize % 4].execute(|| ())?;
@@ -130,7 +145,10 @@ fn late(_: u64) -> Measured {
     times.sort_unstable();
     Ok(Figure {
         name: "lateness",
-        what: format!("p50: from a timer's time to its run; longest {}", show::time(times[times.len() - 1])),
+        what: format!(
+            "p50: from a timer's time to its run; longest {}",
+            show::time(times[times.len() - 1])
+        ),
         each: times[times.len() / 2],
     })
 }
@@ -145,6 +163,7 @@ fn commands(tasks: u64) -> Measured {
                 program: OsStr::new("true"),
                 arguments: &[],
                 env: None,
+                told: None,
                 cwd: None,
                 stdin: None,
                 reads: true,
@@ -159,7 +178,11 @@ fn commands(tasks: u64) -> Measured {
     let _ = pool.close();
     Ok(Figure {
         name: "commands",
-        what: format!("per command: {} times `true`, {} at a time", show::count(count), cores()),
+        what: format!(
+            "per command: {} times `true`, {} at a time",
+            show::count(count),
+            cores()
+        ),
         each: each(began, count),
     })
 }

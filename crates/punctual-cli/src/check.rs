@@ -46,11 +46,18 @@ pub(crate) fn run(args: &CheckArgs, json: bool, color: When, out: &mut dyn Write
         writeln!(out, "{:#}", json!({ "ok": !is_wrong, "problems": found }))?;
     }
     out.flush()?;
-    if is_wrong { Err(Failure::silent(WRONG_FILE)) } else { Ok(()) }
+    if is_wrong {
+        Err(Failure::silent(WRONG_FILE))
+    } else {
+        Ok(())
+    }
 }
 
 fn counted(problems: &[Problem]) -> String {
-    let errors = problems.iter().filter(|problem| problem.weight() == Weight::Error).count();
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.weight() == Weight::Error)
+        .count();
     let warnings = problems.len() - errors;
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     match warnings {
@@ -61,4 +68,8 @@ fn counted(problems: &[Problem]) -> String {
 
 pub(crate) fn nothing_was_run(problems: &[Problem]) -> String {
     format!("{}; nothing was run", counted(problems))
+}
+
+pub(crate) fn nothing_was_changed(problems: &[Problem]) -> String {
+    format!("{}; the last good file stays in force", counted(problems))
 }

@@ -27,7 +27,10 @@ pub(crate) fn run(args: &CronArgs, json: bool, out: &mut dyn Write) -> Outcome {
     let runs: Vec<Zoned> = runs.iter().filter_map(|time| zoned(time).ok()).collect();
     let here = zone.iana_name().unwrap_or("UTC");
     if json {
-        let runs: Vec<String> = runs.iter().map(|time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()).collect();
+        let runs: Vec<String> = runs
+            .iter()
+            .map(|time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+            .collect();
         let value = json!({
             "cron": args.expression, "zone": here, "sentence": schedule.to_string(), "next": runs, "notes": notes,
         });
@@ -76,7 +79,9 @@ fn moment(text: &str, zone: &TimeZone) -> Result<SystemTime, Failure> {
     let local = text.parse::<jiff::civil::DateTime>();
     let zoned = local.and_then(|local| local.to_zoned(zone.clone()));
     zoned.map(|zoned| zoned.timestamp().into()).map_err(|_| {
-        Failure::usage(format!("--from {text:?} is no date and time; write 2027-03-28T00:00 or 2027-03-28T00:00:00Z"))
+        Failure::usage(format!(
+            "--from {text:?} is no date and time; write 2027-03-28T00:00 or 2027-03-28T00:00:00Z"
+        ))
     })
 }
 
@@ -114,11 +119,17 @@ pub(crate) fn odd_days(schedule: &Schedule, zone: &TimeZone, from: SystemTime) -
     let mut notes = Vec::new();
     for time in only_in(&usual, &without_gaps) {
         let (day, at) = (time.strftime("%a %Y-%m-%d"), time.strftime("%H:%M"));
-        notes.push((time.clone(), format!("{day}: clocks go forward over its time; it runs at {at}, when they have")));
+        notes.push((
+            time.clone(),
+            format!("{day}: clocks go forward over its time; it runs at {at}, when they have"),
+        ));
     }
     for time in only_in(&doubled, &usual) {
         let (day, at) = (time.strftime("%a %Y-%m-%d"), time.strftime("%H:%M"));
-        notes.push((time.clone(), format!("{day}: clocks go back, {at} comes twice; it runs once")));
+        notes.push((
+            time.clone(),
+            format!("{day}: clocks go back, {at} comes twice; it runs once"),
+        ));
     }
     notes.sort_by(|a, b| a.0.cmp(&b.0));
     notes.into_iter().map(|(_, note)| note).collect()
@@ -138,8 +149,14 @@ mod tests {
     #[test]
     fn a_time_in_the_gap_and_in_the_fold_is_said() {
         let notes = notes("30 2 * * *");
-        assert!(notes[0].starts_with("Sun 2027-03-28: clocks go forward over its time; it runs at 03:00"), "{notes:?}");
-        assert!(notes[1].starts_with("Sun 2027-10-31: clocks go back, 02:30 comes twice"), "{notes:?}");
+        assert!(
+            notes[0].starts_with("Sun 2027-03-28: clocks go forward over its time; it runs at 03:00"),
+            "{notes:?}"
+        );
+        assert!(
+            notes[1].starts_with("Sun 2027-10-31: clocks go back, 02:30 comes twice"),
+            "{notes:?}"
+        );
     }
 
     #[test]

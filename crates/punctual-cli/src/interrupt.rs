@@ -1,9 +1,9 @@
 //! Signals from the terminal and the system, as messages.
 //!
-//! In: SIGINT, SIGTERM, SIGHUP. Out: a call per signal, on a thread that does nothing else; where it says so the signal is
+//! In: SIGINT, SIGTERM; in `serve` also SIGHUP, SIGUSR1, SIGCHLD. Out: a call per signal, on a thread that does nothing else; where it says so the signal is
 //! not the program's end any more.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
 use std::thread;
@@ -15,6 +15,10 @@ pub(crate) enum Request {
     End,
     /// The file should be read again.
     Reload,
+    /// The history should be written.
+    Tell,
+    /// A process below us has ended.
+    Child,
 }
 
 /// While this is there, signals are heard.
@@ -28,14 +32,23 @@ impl Drop for Ears {
     }
 }
 
-/// Calls `told` for each signal. `SIGHUP` is heard only if asked for: elsewhere it ends the program, as usual.
-pub(crate) fn listen(reloads: bool, mut told: impl FnMut(Request) + Send + 'static) -> io::Result<Ears> {
-    let signals: &[i32] = if reloads { &[SIGINT, SIGTERM, SIGHUP] } else { &[SIGINT, SIGTERM] };
+/// Calls `told` for each signal. Those of `serve` are heard only there: elsewhere they do what they always do.
+pub(crate) fn listen(serves: bool, mut told: impl FnMut(Request) + Send + 'static) -> io::Result<Ears> {
+    let signals: &[i32] = if serves {
+        &[SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD]
+    } else {
+        &[SIGINT, SIGTERM]
+    };
     let mut signals = Signals::new(signals)?;
     let handle = signals.handle();
     let hear = move || {
         for signal in signals.forever() {
-            told(if signal == SIGHUP { Request::Reload } else { Request::End });
+            told(match signal {
+                SIGHUP => Request::Reload,
+                SIGUSR1 => Request::Tell,
+                SIGCHLD => Request::Child,
+                _ => Request::End,
+            });
         }
     };
     thread::Builder::new().name("signals".to_owned()).spawn(hear)?;

@@ -19,6 +19,7 @@ mod paint;
 mod progress;
 mod report;
 mod run;
+mod serve;
 mod show;
 mod tour;
 
@@ -61,7 +62,11 @@ fn dispatch(cli: &Cli) -> Outcome {
         Some(Command::Cron(args)) => return cron::run(args, cli.json, &mut out),
         Some(Command::Bench(args)) => return bench::run(args, cli.json, &mut out),
         Some(Command::Tour) => tour::run(&mut out).map_err(of_tour)?,
-        Some(Command::Serve(_) | Command::ServeInside(_) | Command::View(_)) => {}
+        Some(Command::Serve(args)) => return serve::run(args),
+        Some(Command::ServeInside(args)) => {
+            drop(out);
+            return serve::inside(args, cli.json, cli.color);
+        }
         Some(Command::Completions { shell }) => {
             clap_complete::generate(*shell, &mut Cli::command(), "punctual", &mut out);
         }

@@ -25,7 +25,6 @@ pub(crate) struct Failure {
 
 pub(crate) const TASK_FAILED: u8 = 1;
 pub(crate) const WRONG_FILE: u8 = 3;
-pub(crate) const NO_ADDRESS: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
@@ -61,7 +60,10 @@ impl From<io::Error> for Failure {
         match error.kind() {
             // The reader has seen enough (`punctual | head -1`): no failure of ours.
             io::ErrorKind::BrokenPipe => Failure::silent(0),
-            io::ErrorKind::StorageFull => Failure::new(TASK_FAILED, format!("cannot write: {error}; make room and run again")),
+            io::ErrorKind::StorageFull => Failure::new(
+                TASK_FAILED,
+                format!("cannot write: {error}; make room and run again"),
+            ),
             _ => Failure::new(TASK_FAILED, error.to_string()),
         }
     }

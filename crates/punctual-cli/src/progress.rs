@@ -121,7 +121,9 @@ impl Display {
         let failed = matches!(fate, Fate::Failed(_));
         self.failed += usize::from(failed);
         let line = match fate {
-            Fate::Succeeded | Fate::Open => format!("{count} {} {} {took}", self.paint.green("done"), task.name),
+            Fate::Succeeded | Fate::Open => {
+                format!("{count} {} {} {took}", self.paint.green("done"), task.name)
+            }
             Fate::Failed(why) => format!("{count} {} {} {took}: {why}", self.paint.red("FAILED"), task.name),
             Fate::Skipped(_) => format!("{count} {} {}", self.paint.yellow("skipped"), task.name),
             Fate::NotRun => format!("{count} {} {}", self.paint.yellow("not run"), task.name),

@@ -63,7 +63,11 @@ pub(crate) fn run(args: &RunArgs, json: bool, color: When) -> Outcome {
 
 /// A file without errors; what is wrong with it is said on standard error.
 pub(crate) fn load(path: &Path, paint: Paint) -> Result<Plan, Failure> {
-    let Loaded { source, plan, problems } = file::load(path);
+    let Loaded {
+        source,
+        plan,
+        problems,
+    } = file::load(path);
     for problem in &problems {
         let _ = write!(io::stderr().lock(), "{}", source.show(problem, paint.on));
     }
@@ -74,7 +78,10 @@ fn draw(path: &Path, done: &batch::record::Done) -> Result<(), Failure> {
     std::fs::write(path, report::svg::draw(done)).map_err(|error| {
         Failure::new(
             TASK_FAILED,
-            format!("cannot write the drawing to {}: {error}; the batch itself is done", path.display()),
+            format!(
+                "cannot write the drawing to {}: {error}; the batch itself is done",
+                path.display()
+            ),
         )
     })
 }

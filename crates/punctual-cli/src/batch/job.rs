@@ -45,14 +45,14 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Does a task's work once. The token of the pool's task around it ends it early.
-pub(crate) fn attempt(task: &TaskPlan) -> Attempt {
+/// Does a task's work once; the first time is number 1. The token of the pool's task around it ends it early.
+pub(crate) fn attempt(task: &TaskPlan, number: u32) -> Attempt {
     let token = task::current().map_or_else(Token::new, |current| current.token());
     let started = Instant::now();
     let cpu = thread_cpu();
     let mut output = Capture::new(task.output);
     let ended = match &task.work {
-        Work::Command(command) => run(task, command, &token, &mut output),
+        Work::Command(command) => run(task, command, number, &token, &mut output),
         Work::Sleep(length) => sleep(*length, task.timeout).into(),
         Work::Spin(length) => spin(*length, task.timeout, &token).into(),
     };
@@ -82,12 +82,13 @@ fn result(end: End, timeout: Option<Duration>) -> Result<(), Why> {
     }
 }
 
-fn run(task: &TaskPlan, command: &CommandPlan, token: &Token, output: &mut Capture) -> Ended {
+fn run(task: &TaskPlan, command: &CommandPlan, number: u32, token: &Token, output: &mut Capture) -> Ended {
     let arguments: Vec<&OsStr> = command.argv[1..].iter().map(OsStr::new).collect();
     let spec = Spec {
         program: OsStr::new(&command.argv[0]),
         arguments: &arguments,
         env: Some(&command.env),
+        told: Some((&task.name, number)),
         cwd: command.cwd.as_deref(),
         stdin: command.stdin.as_deref(),
         reads: true,
@@ -130,5 +131,7 @@ fn spin(length: Duration, timeout: Option<Duration>, token: &Token) -> End {
 }
 
 fn thread_cpu() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+    clock_gettime(ClockId::ThreadCPUTime)
+        .try_into()
+        .unwrap_or_default()
 }

@@ -89,7 +89,12 @@ struct Batch<'a> {
 }
 
 /// Runs all of it. Returns when every task has a fate and every pool is closed.
-pub(crate) fn run(plan: Arc<Plan>, places: &Places, options: Options, display: &mut Display) -> std::io::Result<Done> {
+pub(crate) fn run(
+    plan: Arc<Plan>,
+    places: &Places,
+    options: Options,
+    display: &mut Display,
+) -> std::io::Result<Done> {
     let began = Instant::now();
     let (to, events) = channel();
     let signals = to.clone();
@@ -348,7 +353,8 @@ impl<'a> Batch<'a> {
         let chance = self.chance(task, u32::MAX);
         let closing = self.closing.clone();
         let ready = Instant::now() + delay;
-        move || perform(&plan, &ticket, ready, chance, &closing)
+        let tried = self.records[task].attempts.len() as u32;
+        move || perform(&plan, &ticket, tried, ready, chance, &closing)
     }
 
     fn interrupted(&mut self, display: &mut Display) {
@@ -387,12 +393,12 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Does a task's work, and tells. A task with a key tries again here and now.
-fn perform(plan: &TaskPlan, ticket: &Ticket, ready: Instant, chance: f64, closing: &AtomicBool) {
+/// Does a task's work, after so many attempts before, and tells. A task with a key tries again here and now.
+fn perform(plan: &TaskPlan, ticket: &Ticket, before: u32, ready: Instant, chance: f64, closing: &AtomicBool) {
     ticket.say(Event::Started(ticket.task));
     let mut ready = ready;
     for tried in 1..=plan.retries.saturating_add(1) {
-        let attempt = job::attempt(plan);
+        let attempt = job::attempt(plan, before + tried);
         let wait = attempt.started.saturating_duration_since(ready);
         let failed = matches!(&attempt.result, Err(why) if *why != Why::Stopped);
         ticket.say(Event::Attempted(ticket.task, Box::new(attempt), wait));

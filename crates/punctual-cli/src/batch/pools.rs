@@ -13,7 +13,10 @@ pub(crate) fn builder(plan: &PoolPlan) -> PoolBuilder {
         },
         Order::Strict => levels(capacity).strict().into(),
         Order::Aging(step) => levels(capacity).aging(*step).into(),
-        Order::Shares(shares) => Queue::priority(capacity).levels(shares.len()).shares(shares.clone()).into(),
+        Order::Shares(shares) => Queue::priority(capacity)
+            .levels(shares.len())
+            .shares(shares.clone())
+            .into(),
     };
     let mut builder = Pool::builder(plan.name.clone())
         .core_threads(plan.core)
@@ -43,7 +46,13 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn new(plan: &Plan) -> Result<Self, ConfigError> {
-        let pools = plan.pools.iter().map(|pool| builder(pool).build());
+        Places::with(plan, |_| None)
+    }
+
+    /// As [`Places::new`], where some of the pools are there already.
+    pub(crate) fn with(plan: &Plan, there: impl Fn(usize) -> Option<Pool>) -> Result<Self, ConfigError> {
+        let pools = plan.pools.iter().enumerate();
+        let pools = pools.map(|(index, pool)| there(index).map_or_else(|| builder(pool).build(), Ok));
         let pools: Vec<Pool> = pools.collect::<Result<_, _>>()?;
         let view = |limit: &LimitPlan| pools[limit.pool].named(limit.name.clone()).limit(limit.max);
         let limits = plan.limits.iter().map(view).collect::<Result<_, _>>()?;

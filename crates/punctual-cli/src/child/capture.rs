@@ -41,7 +41,11 @@ impl Capture {
             clean(&[&self.head[..], &tail].concat())
         } else {
             let left_out = self.left_out();
-            format!("{}\n[.. {left_out} bytes left out ..]\n{}", clean(&self.head), clean(&tail))
+            format!(
+                "{}\n[.. {left_out} bytes left out ..]\n{}",
+                clean(&self.head),
+                clean(&tail)
+            )
         };
         text.trim_end().to_owned()
     }
@@ -49,7 +53,13 @@ impl Capture {
 
 fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let harmless = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
+    let harmless = |c: char| {
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
     text.replace("\r\n", "\n").chars().map(harmless).collect()
 }
 

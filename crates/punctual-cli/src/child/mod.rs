@@ -8,6 +8,7 @@
 
 pub(crate) mod capture;
 mod group;
+pub(crate) mod household;
 mod pipes;
 pub(crate) mod wake;
 
@@ -32,6 +33,8 @@ pub(crate) struct Spec<'a> {
     pub(crate) program: &'a OsStr,
     pub(crate) arguments: &'a [&'a OsStr],
     pub(crate) env: Option<&'a BTreeMap<String, String>>,
+    /// What this program tells it: the task's name, and which attempt it is.
+    pub(crate) told: Option<(&'a str, u32)>,
     pub(crate) cwd: Option<&'a Path>,
     pub(crate) stdin: Option<&'a Path>,
     /// Read its output, or let it write to where this program writes.
@@ -88,6 +91,7 @@ pub(crate) fn run(spec: &Spec<'_>, token: &Token, sink: &mut dyn Sink) -> Ended 
         Ok(cut) => {
             let cpu = spec.measures.then(|| group::cpu_time(child.id())).flatten();
             let status = child.wait();
+            household::ended(child.id());
             Ended {
                 end: cut.unwrap_or_else(|| end_of(status)),
                 cpu,
@@ -97,6 +101,7 @@ pub(crate) fn run(spec: &Spec<'_>, token: &Token, sink: &mut dyn Sink) -> Ended 
         Err(error) => {
             group::signal(child.id(), Signal::KILL);
             let _ = child.wait();
+            household::ended(child.id());
             End::NotStarted(format!("lost sight of the process: {error}")).into()
         }
     }
@@ -121,12 +126,18 @@ fn start(spec: &Spec<'_>) -> Result<(Child, Pipes), String> {
     for (name, value) in spec.env.into_iter().flatten() {
         command.env(name, value);
     }
+    if let Some((task, attempt)) = spec.told {
+        command
+            .env("PUNCTUAL_TASK", task)
+            .env("PUNCTUAL_ATTEMPT", attempt.to_string());
+    }
     if let Some(cwd) = spec.cwd.filter(|cwd| !cwd.as_os_str().is_empty()) {
         command.current_dir(cwd);
     }
     match spec.stdin {
         Some(path) => {
-            let file = File::open(path).map_err(|error| format!("cannot open its input {}: {error}", path.display()))?;
+            let file = File::open(path)
+                .map_err(|error| format!("cannot open its input {}: {error}", path.display()))?;
             command.stdin(file);
         }
         None => {
@@ -136,14 +147,17 @@ fn start(spec: &Spec<'_>) -> Result<(Child, Pipes), String> {
     if spec.reads {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
     }
-    let mut child = command.spawn().map_err(|error| why_not(&program, spec.cwd, &error))?;
+    let mut child = household::start(&mut command).map_err(|error| why_not(&program, spec.cwd, &error))?;
     let pipes = Pipes::of(&mut child);
     Ok((child, pipes))
 }
 
 fn why_not(program: &str, cwd: Option<&Path>, error: &io::Error) -> String {
     if let Some(cwd) = cwd.filter(|cwd| !cwd.as_os_str().is_empty() && !cwd.is_dir()) {
-        return format!("cannot start {program:?}: its folder {} is not there", cwd.display());
+        return format!(
+            "cannot start {program:?}: its folder {} is not there",
+            cwd.display()
+        );
     }
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no program {program:?}; install it, or give its path"),
@@ -176,7 +190,14 @@ fn attend(
             PollFd::new(&process, PollFlags::IN),
             PollFd::from_borrowed_fd(pipes.out(&process), pipes.out_flags()),
             PollFd::from_borrowed_fd(pipes.error(&process), pipes.error_flags()),
-            PollFd::new(&wake, if cut.is_none() { PollFlags::IN } else { PollFlags::empty() }),
+            PollFd::new(
+                &wake,
+                if cut.is_none() {
+                    PollFlags::IN
+                } else {
+                    PollFlags::empty()
+                },
+            ),
         ];
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}

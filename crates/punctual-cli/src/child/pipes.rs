@@ -66,12 +66,19 @@ impl Pipes {
 }
 
 fn flags(is_open: bool) -> PollFlags {
-    if is_open { PollFlags::IN } else { PollFlags::empty() }
+    if is_open {
+        PollFlags::IN
+    } else {
+        PollFlags::empty()
+    }
 }
 
 fn has_something(pipe: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(pipe, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 

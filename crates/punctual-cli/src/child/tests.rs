@@ -11,6 +11,7 @@ fn shell<'a>(arguments: &'a [&'a OsStr]) -> Spec<'a> {
         program: OsStr::new("/bin/sh"),
         arguments,
         env: None,
+        told: None,
         cwd: None,
         stdin: None,
         reads: true,
@@ -39,7 +40,10 @@ fn ends_are_told_apart() {
 
 #[test]
 fn both_outputs_are_read_to_their_end() {
-    let (ended, capture) = run_shell("echo out; echo err >&2; head -c 300000 /dev/zero | tr '\\0' x", |_| ());
+    let (ended, capture) = run_shell(
+        "echo out; echo err >&2; head -c 300000 /dev/zero | tr '\\0' x",
+        |_| (),
+    );
     assert_eq!(ended.end, End::Exited(0));
     assert_eq!(capture.total(), 300_008);
     assert!(capture.text().contains("out") && capture.text().contains("err"));
@@ -60,7 +64,9 @@ fn what_cannot_be_started_says_why() {
     };
     assert!(no("no-such-program-here", None).contains("there is no program \"no-such-program-here\""));
     assert!(no("/etc/passwd", None).contains("may not be run"));
-    assert!(no("true", Some(Path::new("/no/such/folder"))).contains("its folder /no/such/folder is not there"));
+    assert!(
+        no("true", Some(Path::new("/no/such/folder"))).contains("its folder /no/such/folder is not there")
+    );
 }
 
 #[test]
@@ -93,6 +99,8 @@ fn a_token_that_fires_ends_the_whole_group_politely() {
 
 #[test]
 fn processor_time_is_measured() {
-    let (ended, _) = run_shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done", |spec| spec.measures = true);
+    let (ended, _) = run_shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done", |spec| {
+        spec.measures = true
+    });
     assert!(ended.cpu.is_some_and(|cpu| cpu > Duration::ZERO), "{ended:?}");
 }

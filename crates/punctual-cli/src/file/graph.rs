@@ -63,7 +63,11 @@ fn walk(plan: &Plan, left: &[bool], start: usize) -> Vec<usize> {
     let mut path = vec![start];
     loop {
         let here = path[path.len() - 1];
-        let before = plan.tasks[here].after.iter().copied().find(|before| left[*before]);
+        let before = plan.tasks[here]
+            .after
+            .iter()
+            .copied()
+            .find(|before| left[*before]);
         let Some(before) = before else {
             return path;
         };

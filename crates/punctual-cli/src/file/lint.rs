@@ -64,7 +64,10 @@ fn of_task(plan: &Plan, task: &TaskPlan, problems: &mut Vec<Problem>) {
                 );
             }
             let folders = [("cwd", &command.cwd), ("stdin", &command.stdin)];
-            for (key, path) in folders.iter().filter_map(|(key, path)| Some((key, path.as_ref()?))) {
+            for (key, path) in folders
+                .iter()
+                .filter_map(|(key, path)| Some((key, path.as_ref()?)))
+            {
                 // An empty path is the folder we are in.
                 if !path.as_os_str().is_empty() && !path.exists() {
                     warn(
@@ -113,14 +116,20 @@ fn of_schedule(plan: &Plan, schedule: &SchedulePlan, problems: &mut Vec<Problem>
     if !task.after.is_empty() {
         warn(
             "W102",
-            format!("schedule {name:?} runs task {:?}, whose `after` holds in `run` only", task.name),
+            format!(
+                "schedule {name:?} runs task {:?}, whose `after` holds in `run` only",
+                task.name
+            ),
             "put the steps into one task, or leave `after` out",
         );
     }
     if matches!(task.work, Work::Command(_)) && task.timeout.is_none() {
         warn(
             "W103",
-            format!("schedule {name:?}: nothing ends its task {:?} if it hangs", task.name),
+            format!(
+                "schedule {name:?}: nothing ends its task {:?} if it hangs",
+                task.name
+            ),
             "add timeout = \"10m\" to the task or to [defaults]",
         );
     }

@@ -81,16 +81,23 @@ fn text_of(path: &Path) -> Result<String, (String, String)> {
     let file = File::open(path).map_err(cannot)?;
     let mut bytes = Vec::new();
     // One more than allowed tells that there is more, whatever the file says of its length.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err((
             format!("{} has more than {} MB", path.display(), MOST_BYTES >> 20),
-            "is it the right file? for many equal tasks use `repeat` or `items`, or `punctual run -- cmd {}`".to_owned(),
+            "is it the right file? for many equal tasks use `repeat` or `items`, or `punctual run -- cmd {}`"
+                .to_owned(),
         ));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
         (
             format!("{}:{line}: byte {at} is not UTF-8", path.display()),
             "TOML is UTF-8; save the file as that".to_owned(),

@@ -170,7 +170,10 @@ pub(super) fn named<'a>(
         section.problem(
             "E020",
             name.bytes.clone(),
-            format!("[{}] names the {key} {:?}, which is not there", section.name, name.value),
+            format!(
+                "[{}] names the {key} {:?}, which is not there",
+                section.name, name.value
+            ),
             help,
         );
     }

@@ -147,7 +147,15 @@ mod tests {
             name: "x.toml".to_owned(),
             text: "a = 1\n\u{e9}\u{e9} = 2\n".to_owned(),
         };
-        for (byte, line, column) in [(0, 1, 1), (4, 1, 5), (6, 2, 1), (8, 2, 2), (9, 2, 2), (10, 2, 3), (99, 3, 1)] {
+        for (byte, line, column) in [
+            (0, 1, 1),
+            (4, 1, 5),
+            (6, 2, 1),
+            (8, 2, 2),
+            (9, 2, 2),
+            (10, 2, 3),
+            (99, 3, 1),
+        ] {
             assert_eq!(source.place(byte), Place { line, column }, "{byte}");
         }
     }

@@ -72,7 +72,12 @@ fn task(
         section.problem(
             "E013",
             task.bytes,
-            format!("[{}] names {:?}, which stands for {} tasks", section.name, task.value, group.len()),
+            format!(
+                "[{}] names {:?}, which stands for {} tasks",
+                section.name,
+                task.value,
+                group.len()
+            ),
             "a schedule runs one task: name one without repeat and items",
         );
         return None;
@@ -102,7 +107,10 @@ fn on_failure(section: &Section<'_>) -> OnFailure {
             section.problem(
                 "E013",
                 section.key_bytes("on_failure"),
-                format!("on_failure in [{}] is neither a count nor a backoff", section.name),
+                format!(
+                    "on_failure in [{}] is neither a count nor a backoff",
+                    section.name
+                ),
                 "give \"continue\", \"stop\", { stop_after = 3 } or { backoff = \"1m\", max = \"1h\" }",
             );
             OnFailure::Continue
@@ -113,7 +121,10 @@ fn on_failure(section: &Section<'_>) -> OnFailure {
 fn when(section: &Section<'_>) -> Option<(When, String)> {
     let cron = section.text("cron", "\"0 3 * * *\"");
     let zone = section.text("zone", "\"Europe/Berlin\"");
-    let dialect = section.word("dialect", &[("unix", CronDialect::Unix), ("spring", CronDialect::Spring)]);
+    let dialect = section.word(
+        "dialect",
+        &[("unix", CronDialect::Unix), ("spring", CronDialect::Spring)],
+    );
     let every = section.positive("every");
     let delay = section.positive("delay");
     let at = section.moment("at");
@@ -126,7 +137,11 @@ fn when(section: &Section<'_>) -> Option<(When, String)> {
             if given.is_empty() {
                 format!("[{}] does not say when", section.name)
             } else {
-                format!("[{}] has {}: that is more than one time", section.name, given.join(" and "))
+                format!(
+                    "[{}] has {}: that is more than one time",
+                    section.name,
+                    given.join(" and ")
+                )
             },
             "give one of cron = \"0 3 * * *\", every = \"5m\", delay = \"5m\", at = \"2027-01-01T09:00\"",
         );

@@ -344,7 +344,9 @@ impl<'a> Section<'a> {
             return found;
         };
         for (name, value) in table.iter() {
-            let place = value.span().or_else(|| table.key(name).and_then(|key| key.span()));
+            let place = value
+                .span()
+                .or_else(|| table.key(name).and_then(|key| key.span()));
             let Some(text) = value.as_str() else {
                 self.problem(
                     "E011",

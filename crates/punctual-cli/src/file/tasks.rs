@@ -110,7 +110,13 @@ fn defaults(root: &Section<'_>) -> Defaults {
 }
 
 /// A task that a schedule has inside of it.
-pub(super) fn inline(name: &str, root: &Section<'_>, section: &Section<'_>, folder: &Path, plan: &Plan) -> TaskPlan {
+pub(super) fn inline(
+    name: &str,
+    root: &Section<'_>,
+    section: &Section<'_>,
+    folder: &Path,
+    plan: &Plan,
+) -> TaskPlan {
     // Read again, and quietly: what is wrong in it has been said.
     let quiet = super::section::Problems::default();
     let mut inherited = Defaults::default();
@@ -151,7 +157,10 @@ fn copies(section: &Section<'_>, most: u64) -> Vec<Option<String>> {
         section.problem(
             "E012",
             section.key_bytes("repeat").or_else(|| section.key_bytes("items")),
-            format!("with [{}] the file has more than {MOST_TASKS} tasks", section.name),
+            format!(
+                "with [{}] the file has more than {MOST_TASKS} tasks",
+                section.name
+            ),
             "for endless work use `punctual run -j N -- cmd {}` and standard input",
         );
         return vec![None];
@@ -231,14 +240,20 @@ fn work(section: &Section<'_>, settings: &Defaults, folder: &Path) -> Work {
     let spin = section.duration("spin");
     let relative = |path: String| folder.join(path);
     let cwd = section.text("cwd", "\"build\"").map(|path| relative(path.value));
-    let stdin = section.text("stdin", "\"input.txt\"").map(|path| relative(path.value));
+    let stdin = section
+        .text("stdin", "\"input.txt\"")
+        .map(|path| relative(path.value));
     let keys = ["run", "shell", "sleep", "spin"];
     let given: Vec<&str> = keys.into_iter().filter(|key| section.has(key)).collect();
     if given.len() != 1 {
         let what = if given.is_empty() {
             format!("[{}] does not say what to do", section.name)
         } else {
-            format!("[{}] says {}: that is more than one thing to do", section.name, given.join(" and "))
+            format!(
+                "[{}] says {}: that is more than one thing to do",
+                section.name,
+                given.join(" and ")
+            )
         };
         section.problem(
             "E013",
@@ -253,7 +268,9 @@ fn work(section: &Section<'_>, settings: &Defaults, folder: &Path) -> Work {
             shown,
             env: settings.env.clone(),
             // A file's commands run where the file is, wherever the program was started.
-            cwd: cwd.clone().or_else(|| Some(folder.to_owned()).filter(|folder| folder != Path::new(""))),
+            cwd: cwd
+                .clone()
+                .or_else(|| Some(folder.to_owned()).filter(|folder| folder != Path::new(""))),
             stdin: stdin.clone(),
         })
     };
@@ -282,7 +299,10 @@ fn work(section: &Section<'_>, settings: &Defaults, folder: &Path) -> Work {
 
 fn priority(section: &Section<'_>) -> (Priority, usize) {
     let level = if section.is_text("priority") {
-        section.word("priority", &[("urgent", 0), ("high", 1), ("normal", 2), ("low", 3)])
+        section.word(
+            "priority",
+            &[("urgent", 0), ("high", 1), ("normal", 2), ("low", 3)],
+        )
     } else {
         section.count("priority", 0..=7)
     };

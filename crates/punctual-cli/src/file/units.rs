@@ -19,7 +19,8 @@ const UNITS: [(&str, u64); 7] = [
 const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// What a duration may look like, for messages.
-pub(crate) const DURATION_FORM: &str = "write a number and a unit (ns, us, ms, s, m, h, d), as in \"250ms\" or \"1h30m\"";
+pub(crate) const DURATION_FORM: &str =
+    "write a number and a unit (ns, us, ms, s, m, h, d), as in \"250ms\" or \"1h30m\"";
 
 /// `1h30m`, `0.5s`, `250ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -66,9 +67,7 @@ fn product(number: &str, nanoseconds: u64) -> Option<Duration> {
 pub(crate) fn bytes(text: &str) -> Result<usize, String> {
     let bad = || format!("{text:?} is no size; write a number and B, kB, MB or GB, as in \"64kB\"");
     let text_ = text.trim();
-    let digits = text_
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text_.len());
+    let digits = text_.find(|c: char| !c.is_ascii_digit()).unwrap_or(text_.len());
     let (number, unit) = text_.split_at(digits);
     let shift = match unit.trim() {
         "" | "B" => 0,
@@ -102,7 +101,20 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_says_what_is_one() {
-        for text in ["", "5", "s", "1 s", "-1s", "1.s", ".5s", "1w", "1e3s", "1..2s", "１s", "99999999999d"] {
+        for text in [
+            "",
+            "5",
+            "s",
+            "1 s",
+            "-1s",
+            "1.s",
+            ".5s",
+            "1w",
+            "1e3s",
+            "1..2s",
+            "１s",
+            "99999999999d",
+        ] {
             let error = duration(text).expect_err(text);
             assert!(error.contains("1h30m"), "{error}");
         }
@@ -110,7 +122,13 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_two() {
-        for (text, size) in [("0", 0), ("12", 12), ("64kB", 65_536), ("1MB", 1 << 20), ("2 GB", 2 << 30)] {
+        for (text, size) in [
+            ("0", 0),
+            ("12", 12),
+            ("64kB", 65_536),
+            ("1MB", 1 << 20),
+            ("2 GB", 2 << 30),
+        ] {
             assert_eq!(bytes(text), Ok(size), "{text}");
         }
         for text in ["", "k", "1TB", "-1", "99999999999999999GB"] {

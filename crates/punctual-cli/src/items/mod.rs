@@ -101,13 +101,21 @@ pub(crate) fn run(args: &RunArgs, json: bool, paint: Paint) -> Outcome {
 fn interrupted(items: &Items, pool: &Pool, before: usize) {
     match before {
         0 => {
-            items.say(&items.paint.yellow("interrupted: nothing new is started, running commands go on; again to stop them"));
+            items.say(
+                &items.paint.yellow(
+                    "interrupted: nothing new is started, running commands go on; again to stop them",
+                ),
+            );
             items.stop.cancel();
             drop(pool.drain());
         }
         _ => {
             if before == 1 {
-                items.say(&items.paint.yellow("interrupted again: running commands are stopped"));
+                items.say(
+                    &items
+                        .paint
+                        .yellow("interrupted again: running commands are stopped"),
+                );
             }
             drop(pool.stop());
         }
@@ -202,7 +210,12 @@ impl Place {
             Ok(()) => drop(items.succeeded.fetch_add(1, Relaxed)),
             Err(why) => {
                 items.failed.fetch_add(1, Relaxed);
-                items.say(&format!("{} item {} {}: {why}", items.paint.red("FAILED"), self.number + 1, shown(item)));
+                items.say(&format!(
+                    "{} item {} {}: {why}",
+                    items.paint.red("FAILED"),
+                    self.number + 1,
+                    shown(item)
+                ));
                 if items.args.fail_fast {
                     items.stop.cancel();
                 }
@@ -233,6 +246,7 @@ impl Items {
             program: &words[0],
             arguments: &arguments,
             env: None,
+            told: None,
             cwd: None,
             stdin: None,
             reads: !self.args.ungroup || self.json,
@@ -287,7 +301,8 @@ fn finish(items: &Items, pool: &Pool, began: Instant, was_asked: bool, read: io:
     let took = began.elapsed();
     let stats = pool.stats();
     if items.json {
-        let quantile = |histogram: &punctual::Histogram, part| histogram.quantile(part).map(|time| time.as_secs_f64());
+        let quantile =
+            |histogram: &punctual::Histogram, part| histogram.quantile(part).map(|time| time.as_secs_f64());
         let times = |histogram| json!({ "p50": quantile(histogram, 0.5), "p99": quantile(histogram, 0.99) });
         let value = json!({
             "summary": {
@@ -298,8 +313,15 @@ fn finish(items: &Items, pool: &Pool, began: Instant, was_asked: bool, read: io:
         });
         writeln!(io::stdout().lock(), "{value}")?;
     } else if items.args.progress != crate::args::Progress::None {
-        let left = if not_run > 0 { format!(", {} not run", show::count(not_run)) } else { String::new() };
-        let p50 = stats.run.quantile(0.5).map_or(String::new(), |time| format!(", {} each (p50)", show::time(time)));
+        let left = if not_run > 0 {
+            format!(", {} not run", show::count(not_run))
+        } else {
+            String::new()
+        };
+        let p50 = stats
+            .run
+            .quantile(0.5)
+            .map_or(String::new(), |time| format!(", {} each (p50)", show::time(time)));
         items.say(&format!(
             "{} done, {} failed{left} in {}{p50}, {} at a time",
             show::count(succeeded),
@@ -309,11 +331,17 @@ fn finish(items: &Items, pool: &Pool, began: Instant, was_asked: bool, read: io:
         ));
     }
     if let Err(error) = read {
-        return Err(Failure::new(TASK_FAILED, format!("cannot read standard input: {error}")));
+        return Err(Failure::new(
+            TASK_FAILED,
+            format!("cannot read standard input: {error}"),
+        ));
     }
     if let Some(error) = items.output.broken() {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Err(Failure::new(TASK_FAILED, "the reader of standard output went away: the rest was not started"));
+            return Err(Failure::new(
+                TASK_FAILED,
+                "the reader of standard output went away: the rest was not started",
+            ));
         }
         return Err(Failure::new(
             TASK_FAILED,

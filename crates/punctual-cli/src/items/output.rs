@@ -131,7 +131,11 @@ pub(crate) struct Voice<'a> {
 
 impl Sink for Voice<'_> {
     fn take(&mut self, bytes: &[u8], is_error: bool) {
-        let to = if is_error { &mut self.kept.error } else { &mut self.kept.out };
+        let to = if is_error {
+            &mut self.kept.error
+        } else {
+            &mut self.kept.out
+        };
         to.extend_from_slice(bytes);
         if self.kept.len() < CAP {
             return;
@@ -139,7 +143,11 @@ impl Sink for Voice<'_> {
         let mut turn = self.output.lock();
         if !self.speaks {
             while !self.output.is_turn_of(&turn, self.number) && turn.broken.is_none() {
-                turn = self.output.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+                turn = self
+                    .output
+                    .changed
+                    .wait(turn)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             turn.taken = true;
             self.speaks = true;
@@ -158,7 +166,11 @@ impl Drop for Voice<'_> {
         } else if !self.output.in_order {
             // Somebody writes straight through: it is his turn until he ends.
             while turn.taken && turn.broken.is_none() && kept.len() > 0 {
-                turn = self.output.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+                turn = self
+                    .output
+                    .changed
+                    .wait(turn)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             turn.write(&kept);
             return;

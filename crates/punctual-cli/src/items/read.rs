@@ -122,7 +122,9 @@ fn checked(item: Vec<u8>, length: usize) -> Item {
         return Item::Impossible(format!("{length} bytes; an argument has at most {}", LONGEST - 1));
     }
     if item.contains(&0) {
-        return Item::Impossible("it has a zero byte inside; are the items separated by zero bytes? then add -0".to_owned());
+        return Item::Impossible(
+            "it has a zero byte inside; are the items separated by zero bytes? then add -0".to_owned(),
+        );
     }
     Item::Bytes(item)
 }
@@ -151,7 +153,10 @@ mod tests {
 
     #[test]
     fn lines_and_zero_bytes_separate_items() {
-        assert_eq!(items(b"a\n\nb c\nlast", false), [bytes("a"), bytes("b c"), bytes("last")]);
+        assert_eq!(
+            items(b"a\n\nb c\nlast", false),
+            [bytes("a"), bytes("b c"), bytes("last")]
+        );
         assert_eq!(items(b"a\n\0\0b\0", true), [bytes("a\n"), bytes(""), bytes("b")]);
         assert_eq!(items(b"", false), []);
         assert_eq!(items(b"\xff\xfe\n", false), [Item::Bytes(vec![0xff, 0xfe])]);
@@ -162,7 +167,11 @@ mod tests {
         let long = vec![b'x'; LONGEST + 100_000];
         let found = items(&[&b"a\n"[..], &long, b"\nb\nc\0d\ne\n"].concat(), false);
         assert_eq!(found.len(), 5);
-        assert!(matches!(&found[1], Item::Impossible(why) if why.contains("231072 bytes")), "{:?}", found[1]);
+        assert!(
+            matches!(&found[1], Item::Impossible(why) if why.contains("231072 bytes")),
+            "{:?}",
+            found[1]
+        );
         assert_eq!(found[2], bytes("b"));
         assert!(matches!(&found[3], Item::Impossible(why) if why.contains("add -0")));
         assert_eq!(found[4], bytes("e"));

@@ -114,7 +114,10 @@ mod tests {
     fn filled(words: &[&str], item: &str) -> Vec<String> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let filled = Template::new(&words).fill(item.as_bytes(), 7);
-        filled.into_iter().map(|word| word.into_string().unwrap()).collect()
+        filled
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect()
     }
 
     #[test]
@@ -131,7 +134,13 @@ mod tests {
 
     #[test]
     fn endings_are_those_of_the_name() {
-        for (item, expected) in [("a.b/c", "a.b/c"), (".bashrc", ".bashrc"), ("x.", "x"), ("", ""), ("d/.x.y", "d/.x")] {
+        for (item, expected) in [
+            ("a.b/c", "a.b/c"),
+            (".bashrc", ".bashrc"),
+            ("x.", "x"),
+            ("", ""),
+            ("d/.x.y", "d/.x"),
+        ] {
             assert_eq!(filled(&["{.}"], item), [expected], "{item}");
         }
     }

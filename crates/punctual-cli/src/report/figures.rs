@@ -11,7 +11,9 @@ const WORDS: [&str; 4] = ["urgent", "high", "normal", "low"];
 const FEW: usize = 10;
 
 pub(crate) fn level_name(level: usize) -> String {
-    WORDS.get(level).map_or_else(|| format!("level {level}"), |word| (*word).to_owned())
+    WORDS
+        .get(level)
+        .map_or_else(|| format!("level {level}"), |word| (*word).to_owned())
 }
 
 /// The smallest that at least this part is not above.
@@ -66,7 +68,9 @@ pub(crate) fn levels(done: &Done, pool: usize) -> Vec<Level> {
         }
         level.waits.extend(&record.waits);
         let runs = record.attempts.iter();
-        level.runs.extend(runs.map(|attempt| attempt.ended - attempt.started));
+        level
+            .runs
+            .extend(runs.map(|attempt| attempt.ended - attempt.started));
     }
     levels.retain(|level| !level.runs.is_empty() || level.succeeded + level.failed > 0);
     for level in &mut levels {
@@ -90,7 +94,9 @@ pub(crate) fn utilisation(done: &Done, pool: usize) -> f64 {
 
 /// How long each attempt took, and its processor time.
 fn attempts(done: &Done, pool: usize) -> impl Iterator<Item = (Duration, Option<Duration>)> {
-    let of_pool = done.batch().filter(move |(task, _)| done.plan.tasks[*task].pool == pool);
+    let of_pool = done
+        .batch()
+        .filter(move |(task, _)| done.plan.tasks[*task].pool == pool);
     let attempts = of_pool.flat_map(|(_, record)| &record.attempts);
     attempts.map(|attempt| (attempt.ended - attempt.started, attempt.cpu))
 }
@@ -112,7 +118,10 @@ pub(crate) fn sizing(done: &Done, pool: usize, cores: usize) -> Option<Sizing> {
         .filter_map(|(took, cpu)| Some((took, cpu?)))
         .collect();
     let took: f64 = measured.iter().map(|(took, _)| took.as_secs_f64()).sum();
-    let computed: f64 = measured.iter().map(|(took, cpu)| cpu.min(took).as_secs_f64()).sum();
+    let computed: f64 = measured
+        .iter()
+        .map(|(took, cpu)| cpu.min(took).as_secs_f64())
+        .sum();
     // The system counts in hundredths of a second.
     if measured.len() < FEW || computed < 0.05 {
         return None;
@@ -139,7 +148,10 @@ pub(crate) struct Link {
 /// for.
 pub(crate) fn critical_path(done: &Done) -> Vec<Link> {
     let end = |task: usize| done.tasks[task].span().map(|(_, end)| end);
-    let last = done.batch().filter_map(|(task, _)| Some((end(task)?, task))).max();
+    let last = done
+        .batch()
+        .filter_map(|(task, _)| Some((end(task)?, task)))
+        .max();
     let mut path = Vec::new();
     let mut here = last.map(|(_, task)| task);
     while let Some(task) = here {

@@ -66,7 +66,10 @@ fn one_task(done: &Done, task: usize, record: &Record) -> Value {
     let (status, reason) = match &record.fate {
         Fate::Succeeded => ("succeeded", None),
         Fate::Failed(why) => ("failed", Some(why.to_string())),
-        Fate::Skipped(culprit) => ("skipped", Some(format!("{} failed", done.plan.tasks[*culprit].name))),
+        Fate::Skipped(culprit) => (
+            "skipped",
+            Some(format!("{} failed", done.plan.tasks[*culprit].name)),
+        ),
         Fate::NotRun | Fate::Open => ("not_run", None),
     };
     let since = |time: Instant| seconds(time.saturating_duration_since(done.began));

@@ -49,10 +49,18 @@ pub(crate) fn draw(done: &Done) -> String {
     for (index, ((pool, _), attempts)) in rows.iter().enumerate() {
         let y = TOP + ROW * index as f64;
         if last_pool.replace(*pool).is_some_and(|last| last != *pool) {
-            let _ = writeln!(out, r#"<line class="axis" x1="0" x2="{WIDTH}" y1="{y}" y2="{y}"/>"#);
+            let _ = writeln!(
+                out,
+                r#"<line class="axis" x1="0" x2="{WIDTH}" y1="{y}" y2="{y}"/>"#
+            );
         }
         let worker = escaped(&attempts[0].1.worker);
-        let _ = writeln!(out, r#"<text x="{}" y="{}" text-anchor="end">{worker}</text>"#, LEFT - 8.0, y + 16.0);
+        let _ = writeln!(
+            out,
+            r#"<text x="{}" y="{}" text-anchor="end">{worker}</text>"#,
+            LEFT - 8.0,
+            y + 16.0
+        );
         for (task, attempt) in attempts {
             bar(&mut out, done, *task, attempt, y, scale);
         }
@@ -68,7 +76,11 @@ fn bar(out: &mut String, done: &Done, task: usize, attempt: &Attempt, y: f64, sc
     let x = LEFT + start.as_secs_f64() * scale;
     let width = (took.as_secs_f64() * scale).max(1.0);
     let colour = COLOURS[plan.level.min(7)];
-    let class = if attempt.result.is_err() { r#" class="bad""# } else { "" };
+    let class = if attempt.result.is_err() {
+        r#" class="bad""#
+    } else {
+        ""
+    };
     let name = escaped(&plan.name);
     let error = attempt.result.as_ref().err().map(|why| format!(": {why}"));
     let _ = writeln!(
@@ -83,13 +95,21 @@ fn bar(out: &mut String, done: &Done, task: usize, attempt: &Attempt, y: f64, sc
     );
     // About seven units a letter.
     if width > 7.0 * plan.name.chars().count() as f64 + 6.0 {
-        let _ = writeln!(out, r#"<text class="name" x="{:.1}" y="{:.1}">{name}</text>"#, x + 4.0, y + 16.0);
+        let _ = writeln!(
+            out,
+            r#"<text class="name" x="{:.1}" y="{:.1}">{name}</text>"#,
+            x + 4.0,
+            y + 16.0
+        );
     }
     out.push_str("</g>\n");
 }
 
 fn legend(out: &mut String, done: &Done) {
-    let mut levels: Vec<usize> = done.batch().map(|(task, _)| done.plan.tasks[task].level).collect();
+    let mut levels: Vec<usize> = done
+        .batch()
+        .map(|(task, _)| done.plan.tasks[task].level)
+        .collect();
     levels.sort_unstable();
     levels.dedup();
     for (index, level) in levels.into_iter().enumerate() {
@@ -113,7 +133,11 @@ fn axis(out: &mut String, took: Duration, scale: f64, height: f64) {
     let mut at = 0.0;
     while at <= took.as_secs_f64() {
         let x = LEFT + at * scale;
-        let label = if at == 0.0 { "0".to_owned() } else { show::time(Duration::from_secs_f64(at)) };
+        let label = if at == 0.0 {
+            "0".to_owned()
+        } else {
+            show::time(Duration::from_secs_f64(at))
+        };
         let _ = writeln!(
             out,
             r#"<line class="axis" x1="{x:.1}" x2="{x:.1}" y1="{}" y2="{}"/><text x="{x:.1}" y="{}" text-anchor="middle">{label}</text>"#,
@@ -128,7 +152,9 @@ fn axis(out: &mut String, took: Duration, scale: f64, height: f64) {
 /// A worker's name so that 2 comes before 10.
 fn natural(name: &str) -> String {
     match name.rsplit_once('-') {
-        Some((front, number)) if number.chars().all(|c| c.is_ascii_digit()) => format!("{front}-{number:0>8}"),
+        Some((front, number)) if number.chars().all(|c| c.is_ascii_digit()) => {
+            format!("{front}-{number:0>8}")
+        }
         _ => name.to_owned(),
     }
 }

@@ -49,7 +49,9 @@ fn one_pool(out: &mut String, done: &Done, pool: usize, cores: usize, paint: Pai
     }
     let plan = &done.plan.pools[pool];
     let record = &done.pools[pool];
-    let queue = plan.queue.map_or("unbounded".to_owned(), |places| show::count(places as u64));
+    let queue = plan
+        .queue
+        .map_or("unbounded".to_owned(), |places| show::count(places as u64));
     let succeeded: usize = levels.iter().map(|level| level.succeeded).sum();
     let failed: usize = levels.iter().map(|level| level.failed).sum();
     let _ = writeln!(
@@ -60,7 +62,11 @@ fn one_pool(out: &mut String, done: &Done, pool: usize, cores: usize, paint: Pai
         plan.max,
         show::count(succeeded as u64),
         record.stats.rejected.full,
-        if record.held > 0 { " (queue full; held back, none lost)" } else { "" },
+        if record.held > 0 {
+            " (queue full; held back, none lost)"
+        } else {
+            ""
+        },
         figures::utilisation(done, pool) * 100.0
     );
     let _ = writeln!(
@@ -112,7 +118,10 @@ pub(crate) fn advice(done: &Done, pool: usize, cores: usize) -> Vec<String> {
             sizing.threads
         );
         let verdict = match plan.max {
-            max if utilisation < 0.5 => format!("max {max} was not the limit, it was busy {:.0} % of the time", utilisation * 100.0),
+            max if utilisation < 0.5 => format!(
+                "max {max} was not the limit, it was busy {:.0} % of the time",
+                utilisation * 100.0
+            ),
             max if sizing.threads > max => format!("more than max {max} would help"),
             max if sizing.threads * 2 < max => format!("max {max} is more than they can use"),
             max => format!("max {max} fits"),
@@ -143,7 +152,11 @@ fn path(out: &mut String, done: &Done) {
         .map(|link| {
             let name = &done.plan.tasks[link.task].name;
             if link.waited > Duration::from_millis(1) && link.waited * 20 > link.ran {
-                format!("{name} {} (waited {})", show::time(link.ran), show::time(link.waited))
+                format!(
+                    "{name} {} (waited {})",
+                    show::time(link.ran),
+                    show::time(link.waited)
+                )
             } else {
                 format!("{name} {}", show::time(link.ran))
             }
@@ -152,11 +165,19 @@ fn path(out: &mut String, done: &Done) {
     let text = if shown.len() > LINKS {
         let (first, last) = (&shown[..LINKS / 2], &shown[shown.len() - LINKS / 2..]);
         let left = shown.len() - LINKS;
-        format!("{} -> .. {left} more .. -> {}", first.join(" -> "), last.join(" -> "))
+        format!(
+            "{} -> .. {left} more .. -> {}",
+            first.join(" -> "),
+            last.join(" -> ")
+        )
     } else {
         shown.join(" -> ")
     };
-    let _ = writeln!(out, "\ncritical path  {} ({part:.0} % of the run): {text}", show::time(total));
+    let _ = writeln!(
+        out,
+        "\ncritical path  {} ({part:.0} % of the run): {text}",
+        show::time(total)
+    );
 }
 
 fn failures(out: &mut String, done: &Done, paint: Paint) {
@@ -167,12 +188,25 @@ fn failures(out: &mut String, done: &Done, paint: Paint) {
         let line = match &record.fate {
             Fate::Failed(why) => {
                 let tries = record.attempts.len();
-                let tries = if tries > 1 { format!(" after {tries} attempts") } else { String::new() };
-                let word = if plan.may_fail { "failed (and may)" } else { "failed" };
+                let tries = if tries > 1 {
+                    format!(" after {tries} attempts")
+                } else {
+                    String::new()
+                };
+                let word = if plan.may_fail {
+                    "failed (and may)"
+                } else {
+                    "failed"
+                };
                 format!("{} {}: {why}{tries}", paint.red(word), plan.name)
             }
             Fate::Skipped(culprit) => {
-                format!("{} {}: {} failed", paint.yellow("skipped"), plan.name, done.plan.tasks[*culprit].name)
+                format!(
+                    "{} {}: {} failed",
+                    paint.yellow("skipped"),
+                    plan.name,
+                    done.plan.tasks[*culprit].name
+                )
             }
             _ => continue,
         };
@@ -185,11 +219,16 @@ fn failures(out: &mut String, done: &Done, paint: Paint) {
         }
         shown += 1;
         let _ = writeln!(out, "{line}");
-        if let (Fate::Failed(crate::batch::job::Why::NotStarted(_)), crate::file::plan::Work::Command(command)) =
-            (&record.fate, &plan.work)
+        if let (
+            Fate::Failed(crate::batch::job::Why::NotStarted(_)),
+            crate::file::plan::Work::Command(command),
+        ) = (&record.fate, &plan.work)
             && !lint::exists(&command.argv[0], command.cwd.as_deref())
         {
-            let _ = writeln!(out, "  help: `punctual check` says such things before anything runs");
+            let _ = writeln!(
+                out,
+                "  help: `punctual check` says such things before anything runs"
+            );
         }
     }
     if more > 0 {

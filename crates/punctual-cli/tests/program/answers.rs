@@ -32,12 +32,23 @@ fn help_has_examples_and_nothing_at_all_is_help_too() {
         let output = punctual(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         let help = text(&output.stdout);
-        for word in ["Usage: punctual", "run", "serve", "check", "cron", "Examples:", "Exit codes: 0 done"] {
+        for word in [
+            "Usage: punctual",
+            "run",
+            "serve",
+            "check",
+            "cron",
+            "Examples:",
+            "Exit codes: 0 done",
+        ] {
             assert!(help.contains(word), "{args:?}: {word}: {help}");
         }
     }
     let version = punctual(&["--version"]);
-    assert_eq!(text(&version.stdout), format!("punctual {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        text(&version.stdout),
+        format!("punctual {}\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[test]
@@ -74,7 +85,11 @@ fn check_says_as_json_what_it_says_as_text() {
     let value = json(&output);
     assert_eq!(value["ok"], false);
     let problem = &value["problems"][0];
-    assert_eq!((problem["code"].as_str(), problem["line"].as_u64()), (Some("E021"), Some(1)), "{value}");
+    assert_eq!(
+        (problem["code"].as_str(), problem["line"].as_u64()),
+        (Some("E021"), Some(1)),
+        "{value}"
+    );
 }
 
 #[test]
@@ -90,7 +105,16 @@ fn warnings_are_no_errors_unless_they_are_to_be() {
 #[test]
 fn cron_says_a_sentence_the_next_runs_and_what_clocks_do() {
     let from = "2027-03-26T12:00";
-    let output = punctual(&["cron", "30 2 * * *", "--tz", "Europe/Berlin", "-n", "3", "--from", from]);
+    let output = punctual(&[
+        "cron",
+        "30 2 * * *",
+        "--tz",
+        "Europe/Berlin",
+        "-n",
+        "3",
+        "--from",
+        from,
+    ]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let expected = "every day at 02:30, Europe/Berlin\n  \
@@ -103,10 +127,21 @@ fn cron_says_a_sentence_the_next_runs_and_what_clocks_do() {
 
 #[test]
 fn cron_gives_json_too() {
-    let args = ["cron", "0 9 * * MON", "--json", "-n", "2", "--from", "2027-01-01T00:00:00Z"];
+    let args = [
+        "cron",
+        "0 9 * * MON",
+        "--json",
+        "-n",
+        "2",
+        "--from",
+        "2027-01-01T00:00:00Z",
+    ];
     let value = json(&punctual(&args));
     assert_eq!(value["next"][0], "2027-01-04T09:00:00+00:00");
-    assert_eq!((&value["zone"], &value["cron"]), (&"UTC".into(), &"0 9 * * MON".into()));
+    assert_eq!(
+        (&value["zone"], &value["cron"]),
+        (&"UTC".into(), &"0 9 * * MON".into())
+    );
 }
 
 #[test]
@@ -123,5 +158,8 @@ fn bench_measures_and_says_of_what() {
     let value = json(&punctual(&["bench", "--quick", "--json"]));
     let figures = value["figures"].as_array().expect("figures");
     assert_eq!(figures.len(), 6, "{value}");
-    assert!(figures.iter().all(|figure| figure["nanoseconds"].is_u64()), "{value}");
+    assert!(
+        figures.iter().all(|figure| figure["nanoseconds"].is_u64()),
+        "{value}"
+    );
 }

@@ -22,7 +22,9 @@ fn start(task: &Value) -> f64 {
 
 fn end(task: &Value) -> f64 {
     let attempts = task["attempts"].as_array().expect("it ran");
-    attempts[attempts.len() - 1]["end_seconds"].as_f64().expect("it ran")
+    attempts[attempts.len() - 1]["end_seconds"]
+        .as_f64()
+        .expect("it ran")
 }
 
 #[test]
@@ -37,7 +39,15 @@ fn the_main_job_ends_well_with_report_and_drawing() {
         .expect("the program starts");
     let (report, progress) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{report}{progress}");
-    for words in ["done", "pool \"cpu\"", "pool \"io\"", "wait p50", "critical path", "advice: wait/compute", "utilisation"] {
+    for words in [
+        "done",
+        "pool \"cpu\"",
+        "pool \"io\"",
+        "wait p50",
+        "critical path",
+        "advice: wait/compute",
+        "utilisation",
+    ] {
         assert!(report.contains(words), "{words}: {report}");
     }
     assert!(progress.contains("[306/306]"), "{progress}");
@@ -56,7 +66,10 @@ fn a_task_starts_after_all_it_waits_for() {
     );
     assert_eq!(code, Some(0), "{report:#}");
     for number in 1..=3 {
-        assert!(start(task(&report, "b")) >= end(task(&report, &format!("a#{number}"))), "{report:#}");
+        assert!(
+            start(task(&report, "b")) >= end(task(&report, &format!("a#{number}"))),
+            "{report:#}"
+        );
     }
     assert!(start(task(&report, "c")) >= end(task(&report, "b")), "{report:#}");
     let path = report["critical_path"].as_array().expect("a path");
@@ -72,7 +85,10 @@ fn urgent_tasks_go_first() {
         "[pool.p]\nthreads = 1\norder = \"strict\"\n[task.first]\nsleep = \"50ms\"\n\
          [task.low]\nsleep = \"1ms\"\npriority = \"low\"\n[task.urgent]\nsleep = \"1ms\"\npriority = \"urgent\"\n",
     );
-    assert!(start(task(&report, "urgent")) < start(task(&report, "low")), "{report:#}");
+    assert!(
+        start(task(&report, "urgent")) < start(task(&report, "low")),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -89,11 +105,17 @@ fn a_limit_and_a_key_keep_tasks_apart() {
     };
     let limited = spans("l", 6);
     for (begin, _) in &limited {
-        let at_once = limited.iter().filter(|(from, to)| from <= begin && begin < to).count();
+        let at_once = limited
+            .iter()
+            .filter(|(from, to)| from <= begin && begin < to)
+            .count();
         assert!(at_once <= 2, "{limited:?}");
     }
     let keyed = spans("k", 4);
-    assert!(keyed.windows(2).all(|pair| pair[0].1 <= pair[1].0), "in order, never at once: {keyed:?}");
+    assert!(
+        keyed.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+        "in order, never at once: {keyed:?}"
+    );
 }
 
 #[test]
@@ -108,8 +130,14 @@ fn a_failure_is_retried_shown_and_keeps_others_from_starting() {
     let output = punctual(&["run", &file]);
     let (report, talk) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{report}{talk}");
-    assert!(report.contains("1 done, 1 failed, 2 skipped, 2 retries in"), "{report}");
-    assert!(report.contains("failed bad: exit code 3 after 3 attempts"), "{report}");
+    assert!(
+        report.contains("1 done, 1 failed, 2 skipped, 2 retries in"),
+        "{report}"
+    );
+    assert!(
+        report.contains("failed bad: exit code 3 after 3 attempts"),
+        "{report}"
+    );
     assert!(report.contains("skipped grandchild: bad failed"), "{report}");
     assert!(talk.contains("    | to be seen"), "{talk}");
     assert!(talk.contains("retry bad: exit code 3; again in"), "{talk}");
@@ -126,8 +154,15 @@ fn a_task_with_a_key_is_retried_before_the_next_of_its_key() {
          backoff = \"20ms\"\nkey = \"k\"\n[task.two]\nsleep = \"1ms\"\nkey = \"k\"\n",
     );
     assert_eq!(code, Some(0), "{report:#}");
-    assert_eq!(task(&report, "one")["attempts"].as_array().map(Vec::len), Some(2), "{report:#}");
-    assert!(end(task(&report, "one")) <= start(task(&report, "two")), "{report:#}");
+    assert_eq!(
+        task(&report, "one")["attempts"].as_array().map(Vec::len),
+        Some(2),
+        "{report:#}"
+    );
+    assert!(
+        end(task(&report, "one")) <= start(task(&report, "two")),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -166,7 +201,10 @@ fn environment_folder_and_input_are_the_tasks_own() {
     );
     assert_eq!(code, Some(0), "{report:#}");
     let output = task(&report, "t")["output"].as_str().expect("output").to_owned();
-    assert!(output.starts_with("from a file\ndefault own\n") && output.ends_with("/sub"), "{output}");
+    assert!(
+        output.starts_with("from a file\ndefault own\n") && output.ends_with("/sub"),
+        "{output}"
+    );
     assert_eq!(task(&report, "argv")["output"], "$A a  b", "no shell in between");
 }
 
@@ -181,7 +219,11 @@ fn endless_and_binary_output_costs_its_cap_only() {
     let task = task(&report, "endless");
     assert_eq!(task["output_bytes"], 50_000_012_u64);
     let output = task["output"].as_str().expect("output");
-    assert!(output.len() < 20_000 && output.starts_with("begin\n\u{fffd}\u{fffd}"), "{}", output.len());
+    assert!(
+        output.len() < 20_000 && output.starts_with("begin\n\u{fffd}\u{fffd}"),
+        "{}",
+        output.len()
+    );
     assert!(output.ends_with("end") && output.contains("bytes left out"));
 }
 
@@ -192,9 +234,18 @@ fn a_full_queue_loses_nothing() {
         &folder,
         "[pool.p]\nthreads = 2\nqueue = 3\n[task.t]\nsleep = \"1ms\"\nrepeat = 200\n",
     );
-    assert_eq!((code, &report["counts"]["succeeded"]), (Some(0), &Value::from(200)), "{report:#}");
+    assert_eq!(
+        (code, &report["counts"]["succeeded"]),
+        (Some(0), &Value::from(200)),
+        "{report:#}"
+    );
     assert!(report["pools"][0]["held_back"].as_u64() > Some(0));
-    assert!(report["pools"][0]["advice"].to_string().contains("queue was full"), "{report:#}");
+    assert!(
+        report["pools"][0]["advice"]
+            .to_string()
+            .contains("queue was full"),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -202,10 +253,16 @@ fn a_long_chain_that_fails_at_its_head_is_skipped_to_its_end() {
     let folder = Folder::new();
     let mut file = String::from("[task.t0]\nshell = \"exit 1\"\n");
     for number in 1..20_000 {
-        file += &format!("[task.t{number}]\nsleep = \"0s\"\nafter = [\"t{}\"]\n", number - 1);
+        file += &format!(
+            "[task.t{number}]\nsleep = \"0s\"\nafter = [\"t{}\"]\n",
+            number - 1
+        );
     }
     let (code, report) = run(&folder, &file);
-    assert_eq!((code, &report["counts"]["skipped"]), (Some(1), &Value::from(19_999)));
+    assert_eq!(
+        (code, &report["counts"]["skipped"]),
+        (Some(1), &Value::from(19_999))
+    );
 }
 
 #[test]
@@ -230,7 +287,11 @@ fn colours_are_for_terminals_and_those_who_ask() {
     let folder = Folder::new();
     let file = folder.write("batch.toml", "[task.t]\nsleep = \"1ms\"\n");
     let painted = |flag: &[&str]| {
-        let output = program().args(["run", &file]).args(flag).env("NO_COLOR", "1").output();
+        let output = program()
+            .args(["run", &file])
+            .args(flag)
+            .env("NO_COLOR", "1")
+            .output();
         let output = output.expect("the program starts");
         (output.stdout.contains(&0x1b), output.stderr.contains(&0x1b))
     };
@@ -262,7 +323,10 @@ fn the_json_report_has_its_shape() {
                 Value::Array(_) => "list",
                 Value::Object(_) => "object",
             };
-            assert!(kinds.split('|').any(|wanted| wanted == kind), "{key} is {kind}: {value:#}");
+            assert!(
+                kinds.split('|').any(|wanted| wanted == kind),
+                "{key} is {kind}: {value:#}"
+            );
         }
     };
     shape(

@@ -33,7 +33,11 @@ fn the_first_ctrl_c_starts_nothing_new_and_lets_running_tasks_finish() {
     let report = json(&output);
     assert_eq!(output.status.code(), Some(130), "{report:#}");
     assert_eq!(report["interrupted"], true);
-    assert_eq!((&report["counts"]["succeeded"], &report["counts"]["not_run"]), (&1.into(), &6.into()), "{report:#}");
+    assert_eq!(
+        (&report["counts"]["succeeded"], &report["counts"]["not_run"]),
+        (&1.into(), &6.into()),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -69,7 +73,11 @@ fn a_timeout_ends_the_whole_group_politely_first() {
     );
     let output = punctual(&["run", &file]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("failed slow: not done within 300 ms"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("failed slow: not done within 300 ms"),
+        "{}",
+        text(&output.stdout)
+    );
     assert_eq!(folder.line("said"), "bye");
     let grandchild = folder.line("grandchild");
     until("the grandchild is gone", || !is_alive(&grandchild));

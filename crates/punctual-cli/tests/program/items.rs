@@ -9,7 +9,10 @@ use std::process::{Child, Output, Stdio};
 fn start(args: &[&str]) -> Child {
     let mut command = program();
     command.arg("run").args(args);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command.spawn().expect("the program starts")
 }
 
@@ -28,12 +31,19 @@ fn lines(output: &Output) -> Vec<String> {
 
 #[test]
 fn each_item_is_a_command() {
-    let output = run(&["-j", "3", "--", "echo", "<{}>", "{.}", "{/}", "{#}"], b"a/b.c\n\nx y\n");
+    let output = run(
+        &["-j", "3", "--", "echo", "<{}>", "{.}", "{/}", "{#}"],
+        b"a/b.c\n\nx y\n",
+    );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let mut lines = lines(&output);
     lines.sort_unstable();
     assert_eq!(lines, ["<a/b.c> a/b b.c 1", "<x y> x y x y 2"]);
-    assert!(text(&output.stderr).starts_with("2 done, 0 failed in "), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).starts_with("2 done, 0 failed in "),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -45,8 +55,21 @@ fn without_a_place_the_item_comes_last_and_zero_bytes_separate() {
 #[test]
 fn order_is_kept_on_request() {
     let output = run(
-        &["-j", "4", "-k", "--", "sh", "-c", "sleep 0.0$((9 - $1 % 10)); echo $1", "sh", "{}"],
-        (1..=40).map(|number| format!("{number}\n")).collect::<String>().as_bytes(),
+        &[
+            "-j",
+            "4",
+            "-k",
+            "--",
+            "sh",
+            "-c",
+            "sleep 0.0$((9 - $1 % 10)); echo $1",
+            "sh",
+            "{}",
+        ],
+        (1..=40)
+            .map(|number| format!("{number}\n"))
+            .collect::<String>()
+            .as_bytes(),
     );
     let expected: Vec<String> = (1..=40).map(|number| number.to_string()).collect();
     assert_eq!(lines(&output), expected, "{}", text(&output.stderr));
@@ -59,7 +82,10 @@ fn lines_of_different_commands_do_not_mix_however_long() {
     for order in [&["-k"][..], &[]] {
         let args = [order, &["-j", "4", "--", "sh", "-c", script, "sh", "{}"]].concat();
         let output = run(&args, b"a\nb\nc\nd\ne\n");
-        let letters: Vec<char> = lines(&output).iter().filter_map(|line| line.chars().next()).collect();
+        let letters: Vec<char> = lines(&output)
+            .iter()
+            .filter_map(|line| line.chars().next())
+            .collect();
         assert_eq!(letters.len(), 20_000, "nothing is lost");
         let mut runs = letters.clone();
         runs.dedup();
@@ -72,7 +98,10 @@ fn lines_of_different_commands_do_not_mix_however_long() {
 
 #[test]
 fn failures_are_said_and_the_rest_runs() {
-    let output = run(&["-k", "--", "sh", "-c", "echo $1; exit $1", "sh", "{}"], b"0\n7\n0\n");
+    let output = run(
+        &["-k", "--", "sh", "-c", "echo $1; exit $1", "sh", "{}"],
+        b"0\n7\n0\n",
+    );
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(lines(&output), ["0", "7", "0"]);
     let talk = text(&output.stderr);
@@ -88,8 +117,13 @@ fn a_program_that_is_not_there_and_items_that_cannot_be_are_said() {
     let long = [&vec![b'x'; 200_000][..], b"\nok\n\xff\xfe\n"].concat();
     let output = run(&["-k", "--", "echo"], &long);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("FAILED item 1 \"\": 200000 bytes; an argument has at most 131071"));
-    assert_eq!(output.stdout, b"ok\n\xff\xfe\n", "bytes that are not UTF-8 are passed on as they are");
+    assert!(
+        text(&output.stderr).contains("FAILED item 1 \"\": 200000 bytes; an argument has at most 131071")
+    );
+    assert_eq!(
+        output.stdout, b"ok\n\xff\xfe\n",
+        "bytes that are not UTF-8 are passed on as they are"
+    );
 }
 
 #[test]
@@ -98,23 +132,42 @@ fn a_command_is_tried_again_and_ended_in_time() {
     let there = folder.join("there");
     let there = there.to_str().expect("a plain path");
     let script = "test -e $1 || { touch $1; exit 1; }";
-    let output = run(&["--retries", "1", "--", "sh", "-c", script, "sh"], format!("{there}\n").as_bytes());
+    let output = run(
+        &["--retries", "1", "--", "sh", "-c", script, "sh"],
+        format!("{there}\n").as_bytes(),
+    );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let output = run(&["--timeout", "200ms", "--", "sleep"], b"1000\n");
-    assert!(text(&output.stderr).contains("not done within 200 ms"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("not done within 200 ms"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
 fn json_is_a_line_for_each_and_a_summary() {
-    let output = run(&["--json", "-k", "--", "sh", "-c", "echo hi $1; exit $1", "sh"], b"0\n1\n");
+    let output = run(
+        &["--json", "-k", "--", "sh", "-c", "echo hi $1; exit $1", "sh"],
+        b"0\n1\n",
+    );
     let values: Vec<Value> = lines(&output)
         .iter()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(values.len(), 3);
-    assert_eq!((&values[0]["status"], &values[0]["output"]), (&"succeeded".into(), &"hi 0".into()));
-    assert_eq!((&values[1]["reason"], &values[1]["number"]), (&"exit code 1".into(), &2.into()));
-    assert_eq!((&values[2]["summary"]["ok"], &values[2]["summary"]["failed"]), (&false.into(), &1.into()));
+    assert_eq!(
+        (&values[0]["status"], &values[0]["output"]),
+        (&"succeeded".into(), &"hi 0".into())
+    );
+    assert_eq!(
+        (&values[1]["reason"], &values[1]["number"]),
+        (&"exit code 1".into(), &2.into())
+    );
+    assert_eq!(
+        (&values[2]["summary"]["ok"], &values[2]["summary"]["failed"]),
+        (&false.into(), &1.into())
+    );
 }
 
 #[test]
@@ -147,12 +200,19 @@ fn a_reader_that_goes_away_ends_it() {
     std::thread::spawn(move || while stdin.write_all(b"x\n").is_ok() {});
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("the reader of standard output went away"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("the reader of standard output went away"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
 fn a_full_disk_is_said_and_ends_it() {
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
     let mut child = program()
         .args(["run", "-j", "2", "--", "echo"])
         .stdin(Stdio::piped())
@@ -164,13 +224,18 @@ fn a_full_disk_is_said_and_ends_it() {
     std::thread::spawn(move || while stdin.write_all(b"x\n").is_ok() {});
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("cannot write to standard output: No space left"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("cannot write to standard output: No space left"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// `PUNCTUAL_TEST_ITEMS` says how many; the gate runs a hundred thousand.
 #[test]
 fn many_items_need_bounded_memory_and_come_out_in_order() {
-    let count: u64 = std::env::var("PUNCTUAL_TEST_ITEMS").map_or(3_000, |text| text.parse().expect("a number"));
+    let count: u64 =
+        std::env::var("PUNCTUAL_TEST_ITEMS").map_or(3_000, |text| text.parse().expect("a number"));
     let mut child = start(&["-j", "4", "-k", "--", "echo"]);
     let mut stdin = child.stdin.take().expect("kept");
     let stdout = BufReader::new(child.stdout.take().expect("kept"));
@@ -189,7 +254,10 @@ fn many_items_need_bounded_memory_and_come_out_in_order() {
         next += 1;
     }
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is alive");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a peak");
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
     assert!(peak < 40_000, "{peak} kB for {count} items");
     drop(writes.join().expect("it reads"));

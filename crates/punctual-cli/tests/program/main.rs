@@ -4,14 +4,16 @@
 
 /// `check`, `cron`, `completions`, and what is wrong with arguments.
 mod answers;
-/// Batches from a file.
-mod batch;
 /// Whatever is wrong in a file.
 mod bad_input;
+/// Batches from a file.
+mod batch;
 /// Ctrl-C, once and twice; timeouts that reach grandchildren.
 mod ending;
 /// Commands for items of standard input.
 mod items;
+/// Schedules, reloads, and that nothing outlives it.
+mod serve;
 /// What the others need.
 mod support;
 /// The tour.

@@ -34,7 +34,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 pub(crate) fn json(output: &Output) -> Value {
     let stdout = text(&output.stdout);
-    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}\n{}", text(&output.stderr)))
+    serde_json::from_str(&stdout)
+        .unwrap_or_else(|error| panic!("{error}: {stdout}\n{}", text(&output.stderr)))
 }
 
 /// A folder for one test, gone with it.
@@ -43,7 +44,11 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("punctual-program-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let name = format!(
+            "punctual-program-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).expect("a folder for temporary files");
         Folder(path)
@@ -95,7 +100,10 @@ pub(crate) struct Gate(PathBuf);
 
 impl Gate {
     pub(crate) fn open(&self) {
-        let mut file = fs::OpenOptions::new().write(true).open(&self.0).expect("somebody waits");
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .open(&self.0)
+            .expect("somebody waits");
         file.write_all(b"go\n").expect("somebody waits");
     }
 }
@@ -134,7 +142,11 @@ pub(crate) fn finish(child: Child) -> Output {
         Err(_) => {
             let _ = kill_process(number, Signal::KILL);
             let output = told.recv().expect("it was killed").expect("it was killed");
-            panic!("not within {LONG:?}: {}{}", text(&output.stdout), text(&output.stderr));
+            panic!(
+                "not within {LONG:?}: {}{}",
+                text(&output.stdout),
+                text(&output.stderr)
+            );
         }
     }
 }
