@@ -1,7 +1,7 @@
 //! The `punctual` program: batches and schedules from a file.
 //!
 //! In: arguments, a TOML file, or items on standard input. Out: data on standard output, talk on standard error, an exit
-//! code ([`outcome`]). [`args`] reads the command line, [`file`] the file; [`batch`] runs it once and [`report`] tells,
+//! code ([`outcome`]). [`args`] reads the command line, [`mod@file`] the file; [`batch`] runs it once and [`report`] tells,
 //! [`items`] runs a command for each item, [`serve`] runs schedules. [`child`] is one process. [`tour`] shows the library.
 //! Everything runs on the library's own pools.
 

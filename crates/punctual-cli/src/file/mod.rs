@@ -1,6 +1,6 @@
 //! The file that `run`, `serve` and `check` take: TOML in, a [`Plan`] and [`Problem`]s out.
 //!
-//! [`read`] takes the text, [`section`] reads tables key by key, [`pools`], [`tasks`] and [`schedules`] know the keys,
+//! [`load`] takes the text, [`section`] reads tables key by key, [`pools`], [`tasks`] and [`schedules`] know the keys,
 //! [`graph`] looks at what waits for what, [`lint`] at what is allowed and often a mistake. A file with an error gives no
 //! plan; all errors are found in one go.
 
