@@ -22,7 +22,7 @@ use crate::observe::flight::{Flight, Recording};
 use crate::observe::split::Split;
 use crate::observe::{Explanation, LevelStats, Recorder, Stats};
 use crate::queue::locals::Locals;
-use crate::queue::{Discipline, LevelTally, Room, Tally, kind};
+use crate::queue::{Discipline, LEVELS, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relaxed};
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
@@ -379,7 +379,9 @@ impl Engine {
         let active = tally.taken + tally.joined + tally.resumed - totals.left();
         let busy = (tally.taken + tally.resumed - staff.own_ends()) as usize;
         let queued = tally.waiting() as usize;
-        let oldest_wait = self.room.oldest().filter(|_| queued > 0);
+        let in_lines = self.oldest_in_lines();
+        let oldest = in_lines.into_iter().chain([self.room.oldest()]).flatten().min();
+        let oldest_wait = oldest.filter(|_| queued > 0);
         let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
         let thefts = self.room.locals().map(Locals::counts).unwrap_or_default();
         Stats {
@@ -429,7 +431,7 @@ impl Engine {
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: self.observed.wait.snapshot(),
             run: self.observed.run.snapshot(),
-            levels: self.level_stats(&tally, now),
+            levels: self.level_stats(&tally, &in_lines, now),
             views: self.view_stats(now),
             nice: i32::try_from(self.observed.nice.load(Relaxed)).ok(),
             blocking_waits: self.observed.blocking_waits.load(Relaxed),
@@ -445,7 +447,7 @@ impl Engine {
     }
 
     /// Of each level; nothing where there are none.
-    fn level_stats(&self, tally: &Tally, now: Tick) -> Vec<LevelStats> {
+    fn level_stats(&self, tally: &Tally, in_lines: &[Option<Tick>; LEVELS], now: Tick) -> Vec<LevelStats> {
         let oldest = self.room.oldest_of_levels();
         let due = self.timers.due.oldest_of_levels();
         let targets = self
@@ -456,7 +458,8 @@ impl Engine {
         let taken = |level: &LevelTally| level.taken + level.joined;
         let all: u64 = tally.levels().iter().map(taken).sum();
         let of = |(number, level): (usize, &LevelTally)| {
-            let arrived = [oldest[number], due[number]].into_iter().flatten().min();
+            let arrived = [oldest[number], due[number], in_lines[number]];
+            let arrived = arrived.into_iter().flatten().min();
             let target = targets.get(number).copied();
             LevelStats {
                 queued: level.waiting() as usize,

@@ -4,10 +4,14 @@
 
 use super::engine::Engine;
 use crate::observe::{Recorder, ViewStats};
+use crate::queue::LEVELS;
 use crate::sync::{Arc, Weak};
 use crate::task::view::{Kind, View};
 use crate::time::Tick;
 use std::time::Duration;
+
+/// A snapshot looks at so many lines: there may be a hundred thousand, and they are much alike then.
+const LINES_SEEN: usize = 1024;
 
 impl Engine {
     /// Lists a view for as long as it is there.
@@ -18,6 +22,18 @@ impl Engine {
             shown.retain(|each| each.strong_count() > 0);
         }
         shown.push(Arc::downgrade(view));
+    }
+
+    /// When the first in line arrived, for each level, in the lines of all views; or of many, if there are more.
+    pub(super) fn oldest_in_lines(&self) -> [Option<Tick>; LEVELS] {
+        let mut oldest = [None; LEVELS];
+        for view in self.crowd.some(LINES_SEEN) {
+            if let Some((arrived, level)) = view.first_in_line(|task| self.room.level_of_task(task)) {
+                let of_level: &mut Option<Tick> = &mut oldest[level];
+                *of_level = Some(of_level.map_or(arrived, |other| other.min(arrived)));
+            }
+        }
+        oldest
     }
 
     /// Those that are listed, in the order in which they were made.

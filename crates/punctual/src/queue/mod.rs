@@ -25,6 +25,7 @@ pub use levels::PriorityQueue;
 pub(crate) use levels::{Discipline, Settings, kind};
 pub(crate) use producers::Refusal;
 pub(crate) use room::Room;
+pub(crate) use rules::LEVELS;
 
 use crate::ConfigError;
 

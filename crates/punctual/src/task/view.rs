@@ -451,6 +451,13 @@ impl View {
         }
     }
 
+    /// When the first in line arrived, at the latest, and what `f` says of it.
+    pub(crate) fn first_in_line<R>(&self, f: impl FnOnce(&Header) -> R) -> Option<(Tick, R)> {
+        let gate = self.gate.lock();
+        let first = gate.line.front()?;
+        Some((first.arrived, f(first.entry.header())))
+    }
+
     /// Whether a task stands in the line. `None`: not among the first thousand, and there are more.
     pub(crate) fn has_in_line(&self, task: &Header) -> Option<bool> {
         let gate = self.gate.lock();

@@ -70,6 +70,11 @@ impl Crowd {
         line
     }
 
+    /// At most so many of them.
+    pub(crate) fn some(&self, most: usize) -> Vec<Arc<View>> {
+        self.0.lock().views.iter().flatten().take(most).cloned().collect()
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<View>> {
         self.0.lock().views.iter().flatten().cloned().collect()
     }

@@ -2,7 +2,7 @@
 
 use super::{NAMED, STEP, Stepper, pool, queue};
 use crate::support::{Random, assert_books_balance, hold};
-use punctual::{Pool, Priority, Stats};
+use punctual::{Clock, Pool, Priority, Stats};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -40,6 +40,29 @@ fn each_level_counts_what_waits_there_what_was_taken_and_how_it_left() {
             .all(Option::is_none)
     );
     assert_books_balance(&stats);
+}
+
+#[test]
+fn who_waits_in_the_line_of_a_view_waits_in_its_level_too() {
+    let clock = Clock::manual();
+    let pool = Pool::builder("levels")
+        .core_threads(1)
+        .queue(queue().strict())
+        .clock(&clock);
+    let pool = pool.build().unwrap();
+    let one = pool.limit(1).unwrap();
+    // Has the slot and runs: nothing lies in the queue.
+    let held = hold(&one);
+    one.at_priority(Priority::LOW).execute(|| ()).unwrap();
+    clock.advance(STEP);
+    one.at_priority(Priority::URGENT).execute(|| ()).unwrap();
+    let stats = pool.stats();
+    assert_eq!(of_levels(&stats, |level| level.queued), [1, 0, 0, 1]);
+    // Of each line the first counts.
+    let waits = [None, None, None, Some(STEP)];
+    assert_eq!(of_levels(&stats, |level| level.oldest_wait), waits);
+    assert_eq!(stats.oldest_wait, Some(STEP));
+    drop(held);
 }
 
 #[test]
