@@ -3,10 +3,6 @@
 //! In: counters that each worker writes for itself, and sampled times. Out: a [`Stats`] snapshot that may be old but
 //! never contradicts itself. Nothing here acts on a pool.
 
-/// Whether times are measured. Not in a build with `--cfg punctual_no_statistics`, against which the bench measures what they
-/// cost; what is counted there is what a pool needs for itself.
-pub(crate) const MEASURES: bool = !cfg!(punctual_no_statistics);
-
 mod advice;
 pub(crate) mod counters;
 mod dump;

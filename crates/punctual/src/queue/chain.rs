@@ -8,12 +8,11 @@
 #![allow(unsafe_code)]
 
 use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
-use crate::observe::MEASURES;
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Reference};
 use crate::task::record::{self, Arrival, Dead, MAX_WORDS, Payload, Slot, turn_of};
-use crate::time::{Clock, Tick};
+use crate::time::{Clock, MEASURES, Tick};
 use std::ptr::NonNull;
 
 /// Words before a record in a log whose records have an age: the number of those accepted before it, and one; then its

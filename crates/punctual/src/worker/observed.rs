@@ -3,11 +3,10 @@
 //! In: a task in the slot. Out: it has run; a sample of the runs was timed, and each is on the tape of a pool that records.
 
 use super::Worker;
-use crate::observe::MEASURES;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::tape::Tape;
-use crate::time::Tick;
+use crate::time::{MEASURES, Tick};
 use std::time::Duration;
 
 /// One run in this many is timed, once a worker is warm; the doublings before make a short burst visible too.
