@@ -305,16 +305,24 @@ fn see_45_time_that_callers_lost_is_counted() {
     let pool = pool.on_full(Reject::CallerRuns).build().unwrap();
     pool.pause();
     pool.execute(|| ()).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
     std::thread::scope(|threads| {
         let caller = threads.spawn(|| {
-            let sleep = || punctual::task::sleep(Duration::from_secs(3)).unwrap();
+            let clock = clock.clone();
+            let sleep = move || {
+                let begin = clock.now();
+                punctual::task::sleep(Duration::from_secs(3)).unwrap();
+                tell.send(clock.now().duration_since(begin).unwrap()).unwrap();
+            };
             pool.execute(sleep).unwrap();
         });
         while !caller.is_finished() {
             clock.advance(Duration::from_secs(1));
         }
     });
-    assert!(pool.stats().caller_ran_for >= Duration::from_secs(3));
+    let took = told.recv().unwrap();
+    assert!(took >= Duration::from_secs(3));
+    assert!(pool.stats().caller_ran_for >= took);
     pool.resume();
 }
 
