@@ -363,6 +363,12 @@ impl Engine {
         self.run_state.read().state()
     }
 
+    /// Running tasks that were found to be slow. A function of its own: the guard must be gone before another lock is taken.
+    fn slow_tasks(&self) -> usize {
+        let staff = self.staff.lock();
+        staff.visible().map(Visible::slow).sum()
+    }
+
     /// Of these threads alone; see [`Engine::stats`].
     pub(super) fn own_stats(&self) -> Stats {
         if self.is_forked() {
@@ -410,7 +416,7 @@ impl Engine {
             rejected: self.rejections.read(),
             caller_ran_for: self.rejections.caller_ran_for(),
             computed: self.observed.split.read().computing,
-            slow: self.staff.lock().visible().map(Visible::slow).sum(),
+            slow: self.slow_tasks(),
             threads_started: crew.starts,
             threads_stopped: crew.stops.sum(),
             stops: crew.stops,
