@@ -389,6 +389,8 @@ impl Engine {
         let oldest = in_lines.into_iter().chain([self.room.oldest()]).flatten().min();
         let oldest_wait = oldest.filter(|_| queued > 0);
         let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
+        // Before the rest: a guard inside the value below would be held to its end.
+        let schedules = self.schedules.lock().len();
         let thefts = self.room.locals().map(Locals::counts).unwrap_or_default();
         Stats {
             state: self.state(),
@@ -429,7 +431,7 @@ impl Engine {
             steals: thefts.stolen,
             failed_steals: thefts.in_vain,
             pending_timers: timed.pending,
-            schedules: self.schedules.lock().len(),
+            schedules,
             missed: self.observed.missed.load(Relaxed),
             skipped: self.observed.skipped.load(Relaxed),
             keepers: self.keepers(),
