@@ -29,6 +29,23 @@ fn a_sleeping_future_is_woken_at_its_time_and_not_before() {
     assert!(task.is_finished());
 }
 
+/// A sleep goes by the timers of whoever polls it: of its pool, of the pool that a blocked thread drives it for.
+#[test]
+fn kot_35_a_sleep_goes_by_the_clock_of_the_pool_that_polls_it() {
+    let (clock, pool) = manual();
+    let (other_clock, other) = manual();
+    let sleeping = pool.spawn(future::sleep(SECOND)).expect("accepted");
+    let elsewhere = other.spawn(future::sleep(SECOND)).expect("accepted");
+    clock.advance(SECOND);
+    assert_eq!((sleeping.is_finished(), elsewhere.is_finished()), (true, false));
+    other_clock.advance(SECOND);
+    assert!(elsewhere.is_finished());
+    // What has no timers says so instead of sleeping by somebody else's.
+    let here = punctual::Executor::immediate();
+    let refused = here.after(SECOND, || ()).expect_err("no timers");
+    assert!(matches!(refused.reason(), punctual::Reason::NoTimer));
+}
+
 #[test]
 fn sleeping_futures_wake_in_the_order_of_their_times() {
     let (clock, pool) = manual();

@@ -1,7 +1,7 @@
 //! Timers, expiries and limits give their memory back.
 
 use super::{SLACK, alone, falls_back, live, number};
-use crate::support::hold;
+use crate::support::{LONG, hold, until};
 use punctual::{Cancel, Clock, Pool, Queue, Reject, Schedule, TaskHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -199,4 +199,29 @@ fn fault_22_cancelled_timers_and_limits_of_ended_tasks_keep_no_memory() {
         task.join().unwrap();
     });
     assert_eq!(pool.stats().pending_timers, 0);
+}
+
+/// KOT-35: an executor whose timers a sleep goes by keeps none of one that is given up.
+#[test]
+fn kot_35_a_sleep_that_is_cancelled_leaves_the_timers_of_its_pool() {
+    const FAR: Duration = Duration::from_secs(3_600);
+    const SLEEPERS: usize = 100_000;
+    let _alone = alone();
+    let pool = Pool::builder("sleepers")
+        .core_threads(2)
+        .queue(Queue::unbounded())
+        .build()
+        .unwrap();
+    let base = live();
+    let sleepers: Vec<_> = (0..SLEEPERS)
+        .map(|_| pool.spawn(punctual::future::sleep(FAR)).unwrap())
+        .collect();
+    until("all sleep", || pool.stats().suspended == SLEEPERS);
+    for sleeper in &sleepers {
+        assert_eq!(sleeper.cancel(), Cancel::Signalled);
+    }
+    assert!(pool.wait_idle(LONG));
+    drop(sleepers);
+    falls_back(base, LONG);
+    assert_eq!(pool.stats().cancelled as usize, SLEEPERS);
 }

@@ -1,7 +1,7 @@
 //! Which thread a task gets, and when threads come and go.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Lanes};
+use punctual::{Clock, Executor, Lanes};
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -176,4 +176,42 @@ fn rea_36_after_fifty_waiting_tasks_were_cancelled_a_new_one_runs() {
     }
     drop(held);
     assert_eq!(in_time(move || lanes.submit(|| 5).unwrap().join().unwrap()), 5);
+}
+
+#[test]
+fn trap_47_tasks_that_wait_for_tasks_behind_them_end_on_one_thread() {
+    fn nested(inside: &Executor, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let own = inside.clone();
+        let inner = inside.submit(move || nested(&own, depth - 1)).unwrap();
+        1 + inner.join().unwrap()
+    }
+    let lanes = lanes(1);
+    let inside = lanes.executor();
+    let outer = lanes.submit(move || nested(&inside, 50)).unwrap();
+    assert_eq!(in_time(|| outer.join().unwrap()), 50);
+}
+
+#[test]
+fn trap_48_after_refusals_an_idle_thread_leaves_at_its_time() {
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(1)
+        .queue_capacity(1)
+        .time_to_live(TTL)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    let held = hold(&lanes);
+    let waits = lanes.submit(|| ()).unwrap();
+    for _ in 0..100 {
+        assert!(lanes.execute(|| ()).unwrap_err().is_full());
+    }
+    drop(held);
+    in_time(|| waits.join().unwrap());
+    clock.advance(TTL);
+    until("the idle thread leaves", || lanes.stats().threads == 0);
+    assert_eq!(lanes.remaining_capacity(), 1);
 }

@@ -216,6 +216,57 @@ fn hook_07_a_key_can_be_taken_out_again() {
 }
 
 #[test]
+fn rea_14_a_decorator_that_is_taken_out_or_replaced_is_dropped_and_the_rest_keep_their_order() {
+    let clock = Clock::manual();
+    let steps = Steps::default();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut builder = small(&clock);
+    for (key, name) in [("a", "first"), ("b", "second"), ("c", "third"), ("d", "fourth")] {
+        let (capture, around) = noting(name, &steps);
+        let held = Dropped(drops.clone());
+        let around = move |context: &mut &'static str, run: &mut dyn FnMut()| {
+            let _held = &held;
+            around(context, run);
+        };
+        builder = builder.decorate_keyed(key, capture, around);
+    }
+    let builder = builder.undecorate("a").undecorate("a").undecorate("unknown");
+    assert_eq!(drops.load(SeqCst), 1, "taken out");
+    let (capture, around) = noting("new third", &steps);
+    let builder = builder.decorate_keyed("c", capture, around);
+    assert_eq!(drops.load(SeqCst), 2, "replaced");
+    // One that comes again is the last.
+    let (capture, around) = noting("new first", &steps);
+    let pool = builder.decorate_keyed("a", capture, around).build().unwrap();
+    pool.execute(steps.body()).unwrap();
+    settle(&clock);
+    let entered = [
+        "enter second",
+        "enter new third",
+        "enter fourth",
+        "enter new first",
+    ];
+    assert_eq!(steps.take()[4..8], entered);
+    drop(pool);
+    assert_eq!(drops.load(SeqCst), 4, "and the others with their pool");
+}
+
+#[test]
+fn rea_14_all_of_them_can_be_taken_out() {
+    let clock = Clock::manual();
+    let steps = Steps::default();
+    let mut builder = small(&clock);
+    for key in ["a", "b"] {
+        let (capture, around) = noting(key, &steps);
+        builder = builder.decorate_keyed(key, capture, around);
+    }
+    let pool = builder.undecorate("b").undecorate("a").build().unwrap();
+    pool.execute(steps.body()).unwrap();
+    settle(&clock);
+    assert_eq!(steps.take(), ["body"]);
+}
+
+#[test]
 fn hook_07_a_context_is_dropped_whatever_becomes_of_its_task() {
     let clock = Clock::manual();
     let (made, drops) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

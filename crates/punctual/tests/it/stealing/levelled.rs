@@ -83,5 +83,13 @@ fn e61_the_order_of_levels_is_bent_by_at_most_one_task_per_worker() {
     // the usual wait is what is promised.
     let mut sorted = waited;
     sorted.sort_unstable();
-    assert!(sorted[sorted.len() / 2] <= THREADS, "{sorted:?}");
+    let at = |part: usize| sorted[(sorted.len() - 1) * part / 100];
+    println!(
+        "overtaken by: half {}, 90 % {}, 99 % {}, all {}",
+        at(50),
+        at(90),
+        at(99),
+        at(100)
+    );
+    assert!(at(50) <= THREADS, "{sorted:?}");
 }

@@ -114,19 +114,15 @@ fn kot_09_a_task_that_its_submitter_waits_for_busily_is_run_by_another() {
 #[test]
 fn fjp_07_a_shared_submission_from_inside_does_not_go_to_the_deque() {
     let pool = pool(1);
-    let counts = within(&pool, |executor| {
-        let mut counts = Vec::new();
-        let mut note = || {
-            let stats = executor.view_stats();
-            counts.push(stats.queued);
-        };
-        executor.execute(|| ()).unwrap();
-        note();
+    let own = pool.clone();
+    let counts = within(&pool, move |executor| {
+        let counts = || (own.stats().queued, own.stats().queued_local);
         executor.task(|| ()).shared().execute().unwrap();
-        note();
-        counts
+        let shared = counts();
+        executor.execute(|| ()).unwrap();
+        [shared, counts()]
     });
-    assert_eq!(counts, [1, 2]);
+    assert_eq!(counts, [(1, 0), (2, 1)]);
 }
 
 #[test]
