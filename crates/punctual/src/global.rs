@@ -10,6 +10,12 @@
 //! | `PUNCTUAL_BLOCKING_THREADS` | [`blocking`] | 64, or the cores if there are more |
 //! | `PUNCTUAL_BLOCKING_QUEUE` | [`blocking`] | 100 000 waiting tasks |
 //!
+//! What they give has no verb that ends or changes a pool:
+//!
+//! ```compile_fail,E0599
+//! punctual::global::cpu().shutdown();
+//! ```
+//!
 //! A child made by `fork` has no threads of its parent's: submissions there come back with
 //! [`Reason::Forked`](crate::Reason::Forked).
 

@@ -100,7 +100,7 @@ fn a_running_one_is_signalled() {
     let task = executor
         .submit(move || {
             tell.send(()).unwrap();
-            punctual::task::sleep(LONG)
+            punctual::task::sleep(2 * LONG)
         })
         .unwrap();
     let runs = std::thread::spawn(move || jobs.recv().unwrap().run());

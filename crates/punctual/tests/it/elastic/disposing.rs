@@ -29,7 +29,7 @@ fn rea_02_after_the_end_every_way_in_is_refused_and_ending_again_changes_nothing
     let running = lanes
         .submit(move || {
             tell.send(()).unwrap();
-            task::sleep(LONG)
+            task::sleep(2 * LONG)
         })
         .unwrap();
     told.recv().unwrap();
@@ -53,7 +53,7 @@ fn rea_03_a_lane_with_ten_tasks_is_disposed_of_with_all_of_them() {
     let lanes = lanes(4);
     let lane = lanes.lane();
     let tasks: Vec<_> = (0..10)
-        .map(|_| lane.submit(|| task::sleep(LONG)).unwrap())
+        .map(|_| lane.submit(|| task::sleep(2 * LONG)).unwrap())
         .collect();
     until("the first one runs", || lane.view_stats().active == 1);
     assert_eq!(lane.dispose(), 9);
@@ -97,7 +97,7 @@ fn rea_06_a_forced_end_during_a_graceful_one_signals_what_is_left() {
     let running = lanes
         .submit(move || {
             tell.send(()).unwrap();
-            task::sleep(LONG)
+            task::sleep(2 * LONG)
         })
         .unwrap();
     told.recv().unwrap();

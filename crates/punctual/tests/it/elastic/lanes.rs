@@ -162,7 +162,7 @@ fn rea_38_cancelling_running_work_signals_it_and_the_thread_is_free_again() {
     let sleeping = lanes
         .submit(move || {
             tell.send(()).unwrap();
-            punctual::task::sleep(LONG)
+            punctual::task::sleep(2 * LONG)
         })
         .unwrap();
     told.recv().unwrap();

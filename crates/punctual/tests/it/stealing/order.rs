@@ -1,7 +1,7 @@
 //! Who takes what next.
 
 use super::{Log, gated, inside, pool, within};
-use crate::support::{hold, in_time};
+use crate::support::{hold, in_time, until};
 use punctual::Executor;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -66,6 +66,8 @@ fn kot_04_a_worker_with_tasks_of_its_own_looks_at_the_shared_queue_every_64th_tu
     let seen = is_seen.clone();
     pool.execute(move || _ = seen.fetch_add(1, SeqCst)).unwrap();
     drop(held);
+    // Not closed before: a pool that is shut down refuses the next turn, and would end the row by itself.
+    until("it is seen", || is_seen.load(SeqCst) > 0);
     let _ = in_time(move || pool.close());
     assert!(turns.load(SeqCst) <= 64, "{turns:?}");
 }
