@@ -11,6 +11,12 @@ use std::sync::Arc;
 /// Bars of one look: a frame stays within a few kilobytes.
 const MOST: usize = 48;
 
+/// Of a look at a longer time (the first one, at what the recorder has kept) so many for each second.
+const MOST_A_SECOND: usize = 24;
+
+/// Nothing older is drawn.
+const MINUTE: u64 = 60_000;
+
 /// Neighbours that are so near, in milliseconds, are brought together; each is tried in turn.
 const GAPS: [u64; 5] = [2, 10, 50, 250, 2_000];
 
@@ -73,19 +79,23 @@ fn label(event: &Event) -> Arc<str> {
     }
 }
 
-/// Few enough to send.
-pub(crate) fn merged(mut runs: Vec<Run>) -> Vec<Run> {
+/// Few enough to send, of the last minute before `now`.
+pub(crate) fn merged(mut runs: Vec<Run>, now: u64) -> Vec<Run> {
+    runs.retain(|run| run.end + MINUTE > now);
+    let first = runs.iter().map(|run| run.end).min().unwrap_or(now);
+    let seconds = now.saturating_sub(first) / 1_000;
+    let most = MOST.max(MOST_A_SECOND * usize::try_from(seconds).unwrap_or(0));
     runs.sort_by(|one, other| {
         (&one.part, one.worker, one.begin).cmp(&(&other.part, other.worker, other.begin))
     });
     for (turn, gap) in GAPS.into_iter().enumerate() {
-        if runs.len() <= MOST {
+        if runs.len() <= most {
             break;
         }
         runs = joined(runs, gap, turn > 0);
     }
     // As many workers as that, each with a bar: the rest is not drawn.
-    runs.truncate(2 * MOST);
+    runs.truncate(2 * most);
     runs
 }
 
@@ -131,14 +141,14 @@ mod tests {
     #[test]
     fn few_are_left_alone() {
         let runs = vec![run(1, 0, 5, "a"), run(1, 5, 9, "a")];
-        assert_eq!(merged(runs.clone()), runs);
+        assert_eq!(merged(runs.clone(), 1_000), runs);
     }
 
     #[test]
     fn neighbours_of_one_kind_are_brought_together_first() {
         let kind = |n: u64| if n < 60 { "a" } else { "b" };
         let runs: Vec<Run> = (0..100).map(|n| run(1, n * 10, n * 10 + 10, kind(n))).collect();
-        let few = merged(runs);
+        let few = merged(runs, 1_000);
         assert_eq!(few.len(), 2);
         assert_eq!((few[0].ended, &*few[0].label, few[0].end), (60, "a", 600));
         assert_eq!((few[1].ended, &*few[1].label), (40, "b"));
@@ -156,7 +166,7 @@ mod tests {
                 )
             })
             .collect();
-        let few = merged(runs);
+        let few = merged(runs, 1_000);
         assert!(few.len() <= MOST, "{}", few.len());
         assert_eq!(few.iter().map(|run| run.ended).sum::<u64>(), 1000);
         assert!(few.iter().all(|run| run.label.is_empty()));

@@ -156,7 +156,9 @@ impl Timeline {
     pub(crate) fn take(&mut self, look: Look, now: u64) {
         self.known = self.count;
         match look.runs {
-            Some(runs) => runs::merged(runs).into_iter().for_each(|run| self.add_run(run)),
+            Some(runs) => runs::merged(runs, now)
+                .into_iter()
+                .for_each(|run| self.add_run(run)),
             None => self.guess(&look.sights, now),
         }
         let open = |sight: &Sight| self.opened(sight, now);

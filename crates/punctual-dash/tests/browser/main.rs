@@ -2,6 +2,8 @@
 
 /// A headless Chromium.
 mod chrome;
+/// Pages of what was.
+mod dumps;
 /// Pictures for the documents.
 mod pictures;
 /// A workload to look at.
