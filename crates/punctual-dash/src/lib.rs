@@ -58,3 +58,8 @@ pub use builder::DashboardBuilder;
 pub use dashboard::{Dashboard, Shown};
 pub use error::DashError;
 pub use server::Server;
+
+/// The guide's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dashboard.md")]
+struct Guide;
