@@ -82,6 +82,7 @@ export function poolPage(pool, may, isDump) {
   const advice = h("pre", { class: "advice", "data-testid": "advice" });
   const lints = h("ul", { class: "lints", "data-testid": "lints" });
   const totals = h("dl", { class: "totals" });
+  const cost = h("p", { class: "note", "data-testid": "task-cost" });
 
   // ---- what can be done ----------------------------------------------------------------------------------------------
   const pause = h("button", { type: "button", "data-testid": "pause", onclick: () => act(path + (pause.dataset.paused ? "/resume" : "/pause")) }, "Pause");
@@ -104,7 +105,7 @@ export function poolPage(pool, may, isDump) {
     card("Running", running.node),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Waiting, in the order they would be taken"), more), queued.node),
     card("Last rejects", rejects.node),
-    h("section", { class: "two" }, card("Advice", advice, lints), card("Since it began", totals)),
+    h("section", { class: "two" }, card("Advice", advice, lints), card("Since it began", totals, cost)),
     dialog.node,
   );
 
@@ -163,6 +164,8 @@ export function poolPage(pool, may, isDump) {
       put(advice, detail.advice || "not enough tasks yet to say anything");
       if (lints.childElementCount !== detail.lints.length) lints.replaceChildren(...detail.lints.map((lint) => h("li", {}, badge(lint.code, "warn"), " ", lint.text)));
       showTotals(totals, t);
+      const { statistics, recorder } = next.cost;
+      if (statistics) put(cost, `Counting costs a task at most ${statistics} ns` + (detail.records ? `, the recorder at most ${recorder} ns.` : "; there is no recorder."));
       tasks();
       draw();
     },

@@ -67,7 +67,7 @@ pub(crate) struct PoolRow {
     pub(crate) views: Vec<ViewRow>,
     /// Waiting tasks in the last minute.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) spark: Vec<usize>,
+    pub(crate) spark: Vec<u32>,
 }
 
 /// A view of a pool.
@@ -95,17 +95,24 @@ pub(crate) struct Cost {
     pub(crate) framing: u64,
     /// Tabs that listen.
     pub(crate) watchers: usize,
+    /// Nanoseconds that counting, and a recorder where there is one, may cost each task: the limits that
+    /// `punctual-bench cost` measures against.
+    pub(crate) statistics: u32,
+    pub(crate) recorder: u32,
 }
+
+const STATISTICS_LIMIT: u32 = 12;
+const RECORDER_LIMIT: u32 = 120;
 
 /// A row of history, as an array: a client is sent hundreds of them.
 #[derive(Debug, Serialize)]
 pub(crate) struct RowJson(
     u64,
-    usize,
-    usize,
-    usize,
+    u32,
+    u32,
+    u32,
     f64,
-    u64,
+    u32,
     Option<f64>,
     Option<f64>,
     Option<f64>,
@@ -113,31 +120,31 @@ pub(crate) struct RowJson(
 );
 
 #[derive(Debug, Serialize)]
-pub(crate) struct LevelJson(usize, Option<f64>, u64, u64);
+pub(crate) struct LevelJson(u32, Option<f64>, u32, u32);
 
 impl RowJson {
     pub(crate) fn of(row: &Row) -> RowJson {
         let level = |level: &LevelRow| {
-            LevelJson(
-                level.queued,
-                level.oldest.map(millis),
-                level.promoted,
-                level.taken,
-            )
+            let oldest = level.oldest.milliseconds();
+            LevelJson(level.queued, oldest, level.promoted, level.taken)
         };
         RowJson(
             row.time,
             row.queued,
             row.active,
             row.threads,
-            (row.rate * 10.0).round() / 10.0,
+            tenth(row.rate),
             row.rejected,
-            row.oldest.map(millis),
-            row.wait_half.map(millis),
-            row.wait_99.map(millis),
+            row.oldest.milliseconds(),
+            row.wait_half.milliseconds(),
+            row.wait_99.milliseconds(),
             row.levels.iter().map(level).collect(),
         )
     }
+}
+
+fn tenth(rate: f32) -> f64 {
+    (f64::from(rate) * 10.0).round() / 10.0
 }
 
 /// Milliseconds, to a microsecond.
@@ -193,6 +200,8 @@ fn build(shared: &Shared, topic: Topic, since: Option<u64>) -> Frame {
             reading: shared.sampler.reading.load(Relaxed),
             framing: shared.sampler.framing.load(Relaxed),
             watchers: shared.hub.count(),
+            statistics: STATISTICS_LIMIT,
+            recorder: RECORDER_LIMIT,
         },
     }
 }
@@ -216,10 +225,7 @@ fn pool_row(entry: &Entry, stats: Option<&Stats>, with_spark: bool) -> PoolRow {
         queued: 0,
         capacity: None,
         oldest: None,
-        rate: seen
-            .history
-            .latest()
-            .map_or(0.0, |row| (row.rate * 10.0).round() / 10.0),
+        rate: seen.history.latest().map_or(0.0, |row| tenth(row.rate)),
         rejected: 0,
         rejected_lately: seen.history.rejected_lately(),
         stalled: seen.stalled.map_or(0.0, millis),

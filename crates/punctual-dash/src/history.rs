@@ -81,32 +81,55 @@ fn filled(histogram: &Histogram) -> Vec<(Duration, u64)> {
     histogram.buckets().collect()
 }
 
+/// A duration in a row: milliseconds in four bytes, or none. An hour has many rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Short(f32);
+
+impl Short {
+    fn of(time: Option<Duration>) -> Short {
+        // No duration is less than nothing.
+        Short(time.map_or(-1.0, |time| time.as_secs_f32() * 1e3))
+    }
+
+    pub(crate) fn milliseconds(self) -> Option<f64> {
+        (self.0 >= 0.0).then(|| (f64::from(self.0) * 1e3).round() / 1e3)
+    }
+}
+
+/// A count in a row.
+fn small<T: TryInto<u32>>(count: T) -> u32 {
+    count.try_into().unwrap_or(u32::MAX)
+}
+
 /// One second of a pool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) time: u64,
-    pub(crate) queued: usize,
-    pub(crate) active: usize,
-    pub(crate) threads: usize,
+    pub(crate) queued: u32,
+    pub(crate) active: u32,
+    pub(crate) threads: u32,
     /// Tasks that ended, per second.
-    pub(crate) rate: f64,
+    pub(crate) rate: f32,
     /// Tasks rejected since the row before.
-    pub(crate) rejected: u64,
-    pub(crate) oldest: Option<Duration>,
-    pub(crate) wait_half: Option<Duration>,
-    pub(crate) wait_99: Option<Duration>,
-    pub(crate) levels: Vec<LevelRow>,
+    pub(crate) rejected: u32,
+    pub(crate) oldest: Short,
+    pub(crate) wait_half: Short,
+    pub(crate) wait_99: Short,
+    pub(crate) levels: Box<[LevelRow]>,
 }
 
 /// One second of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LevelRow {
-    pub(crate) queued: usize,
-    pub(crate) oldest: Option<Duration>,
+    pub(crate) queued: u32,
+    pub(crate) oldest: Short,
     /// Tasks that their wait lifted since the row before.
-    pub(crate) promoted: u64,
-    pub(crate) taken: u64,
+    pub(crate) promoted: u32,
+    pub(crate) taken: u32,
 }
+
+// An hour of a pool with four levels is half a megabyte, as the documents say.
+const _: () = assert!(size_of::<Row>() <= 56 && size_of::<LevelRow>() == 16);
 
 /// The rows of an hour, and what the next one needs.
 #[derive(Debug, Default)]
@@ -141,23 +164,25 @@ impl History {
         let recent = difference(&reading.wait, before);
         let level = |(index, now): (usize, &LevelReading)| {
             let before = last.levels.get(index);
+            let since =
+                |now: u64, of: fn(&LevelReading) -> u64| small(now.saturating_sub(before.map_or(0, of)));
             LevelRow {
-                queued: now.queued,
-                oldest: now.oldest,
-                promoted: now.promoted - before.map_or(0, |level| level.promoted).min(now.promoted),
-                taken: now.taken - before.map_or(0, |level| level.taken).min(now.taken),
+                queued: small(now.queued),
+                oldest: Short::of(now.oldest),
+                promoted: since(now.promoted, |level| level.promoted),
+                taken: since(now.taken, |level| level.taken),
             }
         };
         Row {
             time: reading.time,
-            queued: reading.queued,
-            active: reading.active,
-            threads: reading.threads,
-            rate: reading.ended.saturating_sub(last.ended) as f64 / seconds,
-            rejected: reading.rejected.saturating_sub(last.rejected),
-            oldest: reading.oldest,
-            wait_half: quantile(&recent, 0.5),
-            wait_99: quantile(&recent, 0.99),
+            queued: small(reading.queued),
+            active: small(reading.active),
+            threads: small(reading.threads),
+            rate: (reading.ended.saturating_sub(last.ended) as f64 / seconds) as f32,
+            rejected: small(reading.rejected.saturating_sub(last.rejected)),
+            oldest: Short::of(reading.oldest),
+            wait_half: Short::of(quantile(&recent, 0.5)),
+            wait_99: Short::of(quantile(&recent, 0.99)),
             levels: reading.levels.iter().enumerate().map(level).collect(),
         }
     }
@@ -183,7 +208,12 @@ impl History {
 
     /// Rejects of the last minute.
     pub(crate) fn rejected_lately(&self) -> u64 {
-        self.rows.iter().rev().take(60).map(|row| row.rejected).sum()
+        self.rows
+            .iter()
+            .rev()
+            .take(60)
+            .map(|row| u64::from(row.rejected))
+            .sum()
     }
 }
 

@@ -27,7 +27,8 @@
 //!
 //! # What it costs
 //!
-//! A look at each pool's counters a second, by one thread, for the charts of the last hour (about 400 kB a pool). Lists of
+//! A look at each pool's counters a second, by one thread, for the charts of the last hour (half a megabyte for a pool
+//! with four levels). Lists of
 //! tasks and workers are made only while somebody watches. A dashboard that was not started does nothing.
 //!
 //! The JSON behind the page is documented in `docs/dashboard-api.md`, the page in `docs/dashboard.md`.

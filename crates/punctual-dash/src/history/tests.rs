@@ -41,9 +41,14 @@ fn quantiles_are_those_of_the_last_seconds() {
         history.take(next);
     }
     let at = |second: u64| history.rows.iter().find(|row| row.time == second * 1000).unwrap();
-    assert_eq!(at(11).wait_half, None);
-    assert_eq!((at(12).wait_half, at(16).wait_99), (Some(50 * MS), Some(50 * MS)));
-    assert_eq!(at(18).wait_half, None);
+    let short = |time| Short::of(time);
+    assert_eq!(at(11).wait_half, short(None));
+    assert_eq!(
+        (at(12).wait_half, at(16).wait_99),
+        (short(Some(50 * MS)), short(Some(50 * MS)))
+    );
+    assert_eq!(at(18).wait_half, short(None));
+    assert_eq!(short(Some(50 * MS)).milliseconds(), Some(50.0));
 }
 
 #[test]
