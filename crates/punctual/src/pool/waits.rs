@@ -119,7 +119,7 @@ pub(crate) struct Stuck;
 /// Waits that nobody will end, and one among them that can be called off, if there is one.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    pub(crate) way_out: Option<Token>,
+    way_out: Option<(usize, Token)>,
 }
 
 /// The notes, in no order but that the newest is the last.
@@ -137,7 +137,7 @@ impl Waits {
         let everybody = |waits: &Self| waits.everybody(part?, workers?);
         match self.only_for_each_other().or_else(|| everybody(self)) {
             None => Ok(None),
-            Some(trouble) if must_wait => Ok(trouble.way_out),
+            Some(trouble) if must_wait => Ok(trouble.way_out()),
             Some(_) => {
                 self.take_back();
                 Err(Stuck)
@@ -218,9 +218,21 @@ impl Waits {
 
 impl Trouble {
     fn among(notes: &[&WaitNote]) -> Self {
+        let way_out = |each: &&WaitNote| Some((each.number, each.alarm.clone()?));
         Trouble {
-            way_out: notes.iter().rev().find_map(|each| each.alarm.clone()),
+            way_out: notes.iter().rev().find_map(way_out),
         }
+    }
+
+    /// What calls that wait off.
+    pub(crate) fn way_out(self) -> Option<Token> {
+        self.way_out.map(|(_, alarm)| alarm)
+    }
+
+    /// Whether it is this wait that is called off. Several may find the same trouble in the same moment, and one of them is
+    /// enough.
+    pub(crate) fn is_ended_by(&self, number: usize) -> bool {
+        self.way_out.as_ref().is_some_and(|(each, _)| *each == number)
     }
 }
 
@@ -365,6 +377,6 @@ mod tests {
         let trouble = waits
             .only_for_each_other()
             .expect("the child waits for its parent");
-        assert!(trouble.way_out.unwrap().is_same(&alarm));
+        assert!(trouble.way_out().unwrap().is_same(&alarm));
     }
 }

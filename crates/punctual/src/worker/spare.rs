@@ -269,7 +269,6 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     };
     let to = to.filter(|_| sleep.wait.deadline.is_none());
     let number = std::ptr::from_ref(sleep.wait).addr();
-    let must_wait = sleep.alarm.is_none();
     let note = to.map(|to| WaitNote {
         from,
         to,
@@ -299,10 +298,10 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     if let Some(to) = to
         && let Some(trouble) = lent.engine.trouble(to, number)
     {
-        if !must_wait {
+        if trouble.is_ended_by(number) {
             return Err(Stuck);
         }
-        if let Some(alarm) = trouble.way_out {
+        if let Some(alarm) = trouble.way_out() {
             alarm.cancel();
         }
     }
