@@ -2,7 +2,7 @@
 
 use super::{NAMED, STEP, Stepper, pool, queue};
 use crate::support::{Random, assert_books_balance, hold};
-use punctual::{Clock, Pool, Priority, Stats};
+use punctual::{Pool, Priority, Stats};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -44,25 +44,18 @@ fn each_level_counts_what_waits_there_what_was_taken_and_how_it_left() {
 
 #[test]
 fn who_waits_in_the_line_of_a_view_waits_in_its_level_too() {
-    let clock = Clock::manual();
-    let pool = Pool::builder("levels")
-        .core_threads(1)
-        .queue(queue().strict())
-        .clock(&clock);
-    let pool = pool.build().unwrap();
-    let one = pool.limit(1).unwrap();
-    // Has the slot and runs: nothing lies in the queue.
-    let held = hold(&one);
+    let stepper = Stepper::new(queue().strict());
+    let one = stepper.pool.limit(1).unwrap();
+    // The first has the slot, and its record lies in the queue; the other stands in line, and has none.
+    one.at_priority(Priority::HIGH).execute(|| ()).unwrap();
+    stepper.clock.advance(STEP);
     one.at_priority(Priority::LOW).execute(|| ()).unwrap();
-    clock.advance(STEP);
-    one.at_priority(Priority::URGENT).execute(|| ()).unwrap();
-    let stats = pool.stats();
-    assert_eq!(of_levels(&stats, |level| level.queued), [1, 0, 0, 1]);
-    // Of each line the first counts.
-    let waits = [None, None, None, Some(STEP)];
+    stepper.clock.advance(STEP);
+    let stats = stepper.pool.stats();
+    assert_eq!(of_levels(&stats, |level| level.queued), [0, 1, 0, 1]);
+    let waits = [None, Some(STEP * 2), None, Some(STEP)];
     assert_eq!(of_levels(&stats, |level| level.oldest_wait), waits);
-    assert_eq!(stats.oldest_wait, Some(STEP));
-    drop(held);
+    assert_eq!(stats.oldest_wait, Some(STEP * 2));
 }
 
 #[test]
