@@ -132,6 +132,24 @@ function hue(text) {
   return (sum * 137) % 360;
 }
 
+const colour = (label, dark) => `hsl(${hue(label)} 45% ${dark ? 46 : 48}%)`;
+
+/** Which colour is which task, of those that took the most time. */
+function explain(legend, bars, dark) {
+  const time = new Map();
+  for (const bar of bars) if (bar.label) time.set(bar.label, (time.get(bar.label) ?? 0) + bar.end - bar.begin);
+  const most = [...time.entries()].sort((one, other) => other[1] - one[1]).slice(0, 8).map(([label]) => label);
+  if (legend.dataset.shows === most.join("\n") + dark) return;
+  legend.dataset.shows = most.join("\n") + dark;
+  legend.replaceChildren(
+    ...most.sort().map((label) => {
+      const key = h("span", { class: "key" }, label);
+      key.style.color = colour(label, dark);
+      return key;
+    }),
+  );
+}
+
 function barText(bar) {
   if (!bar.label) return bar.ended + " tasks";
   return bar.label + (bar.ended > 1 ? " ×" + bar.ended : "") + (bar.panicked ? ", panicked" : "");
@@ -141,7 +159,8 @@ function barText(bar) {
 export function workerChart() {
   const canvas = h("canvas", { role: "img", "aria-label": "what each worker did", "data-testid": "chart-workers" });
   const tip = h("output", { class: "tip", hidden: true });
-  const node = h("div", { class: "workers" }, canvas, tip);
+  const legend = h("div", { class: "keys" });
+  const node = h("div", { class: "workers" }, canvas, tip, legend);
   let [bars, until, span] = [[], Date.now(), 60000];
   let drawn = [];
   const draw = () => {
@@ -174,7 +193,7 @@ export function workerChart() {
       const row = names.indexOf(bar.part + "\u0000" + String(bar.worker).padStart(6, "0"));
       const begin = x(bar.begin), wide = Math.max(1.5, x(bar.end) - begin - 0.5);
       // Of several kinds: grey. What goes on is paler.
-      paint.fillStyle = bar.panicked ? style.getPropertyValue("--bad") : bar.label ? `hsl(${hue(bar.label)} 48% ${dark ? 44 : 46}%)` : style.getPropertyValue("--bar");
+      paint.fillStyle = bar.panicked ? style.getPropertyValue("--bad") : bar.label ? colour(bar.label, dark) : style.getPropertyValue("--bar");
       paint.globalAlpha = bar.open ? 0.65 : 1;
       paint.fillRect(begin, row * line + 2, wide, line - 4);
       paint.globalAlpha = 1;
@@ -189,6 +208,7 @@ export function workerChart() {
       }
       drawn.push([begin, row * line, wide, line, bar]);
     }
+    explain(legend, bars, dark);
     canvas.setAttribute("aria-label", `what ${names.length} workers did: ${drawn.length} bars`);
     canvas.dataset.bars = drawn.length;
   };

@@ -37,6 +37,7 @@ mod access;
 mod assets;
 mod audit;
 mod builder;
+mod courtesy;
 mod dashboard;
 mod detail;
 mod dump;

@@ -77,6 +77,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<Arc<Bell>, DashError> {
 }
 
 fn run(shared: &Weak<Shared>, bell: &Bell) {
+    crate::courtesy::step_back();
     let mut next = Instant::now();
     loop {
         match shared.upgrade() {

@@ -4,10 +4,10 @@
 //! ten seconds to send it (also between two requests), the body's limits of `routes.rs`, and [`crate::timed`] for the
 //! way back. Connections beyond the limit are closed when they arrive: who is there already is not disturbed.
 
-use crate::DashError;
 use crate::access::Hosts;
 use crate::dashboard::{Shared, WayIn};
 use crate::timed::Timed;
+use crate::{DashError, courtesy};
 use axum::Router;
 use axum::http::Request;
 use hyper::body::Incoming;
@@ -91,7 +91,10 @@ impl Server {
         };
         let thread = std::thread::Builder::new()
             .name("punctual-dash".into())
-            .spawn(move || runtime.block_on(accept.run(listener)))
+            .spawn(move || {
+                courtesy::step_back();
+                runtime.block_on(accept.run(listener));
+            })
             .map_err(unbound)?;
         Ok(Server {
             address,

@@ -1,0 +1,28 @@
+//! The dashboard's threads let the pools' go first, where the system has a way to say so for one thread.
+
+/// As much as a background job of a shell's; the page is a few milliseconds later, timers are not.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// Makes the calling thread less urgent than others of the process. Where that is refused nothing changes.
+pub(crate) fn step_back() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_thread_that_asks_steps_back() {
+        let of_this = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
+        let before = of_this();
+        let of_other = std::thread::spawn(move || {
+            step_back();
+            of_this()
+        });
+        assert_eq!(of_other.join().unwrap(), before.max(NICENESS));
+        assert_eq!(of_this(), before);
+    }
+}
