@@ -126,10 +126,13 @@ export function sparkline() {
   };
 }
 
+const hues = new Map();
+
+/** Each name gets the next place on the circle, far from the ones before. */
 function hue(text) {
-  let sum = 0;
-  for (const c of text) sum = (sum * 31 + c.codePointAt(0)) % 997;
-  return (sum * 137) % 360;
+  if (hues.size > 500) hues.clear();
+  if (!hues.has(text)) hues.set(text, (215 + hues.size * 137.5) % 360);
+  return hues.get(text);
 }
 
 const colour = (label, dark) => `hsl(${hue(label)} 45% ${dark ? 46 : 48}%)`;
