@@ -12,7 +12,7 @@ Examples:
   punctual run examples/day.toml --svg day.svg     .. and draw who worked when
   ls *.png | punctual run -j 8 -- optipng {}       a command for each line of standard input
   punctual check jobs.toml                         what is wrong in a file, where, and how to mend it
-  punctual serve jobs.toml                         run its schedules, and read it again when it changes
+  punctual serve jobs.toml                         run its schedules, with a page and /metrics
   punctual cron '0 9 * * MON-FRI' --tz Asia/Seoul  what a cron text means, and its next runs
 
 Exit codes: 0 done, 1 a task failed, 2 wrong arguments, 3 wrong file, 4 address cannot be used, 130 interrupted.
@@ -50,7 +50,7 @@ pub(crate) enum When {
 pub(crate) enum Command {
     /// Run a batch from a file, or a command for each item on standard input
     Run(RunArgs),
-    /// Run the schedules of a file, and read it again when it changes
+    /// Run the schedules of a file, with a page and /metrics
     Serve(ServeArgs),
     /// Look for mistakes in a file, and do nothing else
     Check(CheckArgs),
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Cron(CronArgs),
     /// Measure this machine with our own pools
     Bench(BenchArgs),
+    /// Open the page of a dump
+    View(ViewArgs),
     /// A tour of the library: about a second, every feature at work
     Tour,
     /// Write a completion script for a shell
@@ -88,6 +90,17 @@ pub(crate) struct RunArgs {
     /// Draw who worked when, into this SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) svg: Option<PathBuf>,
+    /// Serve a page of it while it runs, at this address; without one at 127.0.0.1:7070
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:7070",
+        require_equals = true,
+        conflicts_with = "command",
+        env = "PUNCTUAL_DASHBOARD"
+    )]
+    pub(crate) dashboard: Option<String>,
     /// How progress is shown on standard error: a bar on a terminal, lines elsewhere
     #[arg(long, value_enum, default_value = "auto", env = "PUNCTUAL_PROGRESS")]
     pub(crate) progress: Progress,
@@ -155,6 +168,12 @@ pub(crate) enum Show {
 pub(crate) struct ServeArgs {
     /// The TOML file with the schedules
     pub(crate) file: PathBuf,
+    /// The address of the page and of /metrics; wins over `bind` in the file
+    #[arg(long, value_name = "ADDRESS", env = "PUNCTUAL_BIND")]
+    pub(crate) bind: Option<String>,
+    /// Serve no page and no /metrics
+    #[arg(long, conflicts_with = "bind")]
+    pub(crate) no_page: bool,
     /// How long running tasks may go on after the first signal to end
     #[arg(long, value_name = "DURATION", value_parser = units::duration, default_value = "30s", env = "PUNCTUAL_DRAIN")]
     pub(crate) drain: Duration,
@@ -193,6 +212,20 @@ pub(crate) struct BenchArgs {
     /// Less of everything: a second instead of ten
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ViewArgs {
+    /// The dump, as `Dump::to_json` or the page writes it
+    pub(crate) dump: PathBuf,
+    /// Where the page is served
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:7071",
+        env = "PUNCTUAL_VIEW"
+    )]
+    pub(crate) bind: String,
 }
 
 #[cfg(test)]

@@ -164,6 +164,54 @@ mod tests {
         assert!(notes("0 9 * * *").is_empty());
     }
 
+    /// Texts that are nearly right. The fuzz target `cron` does the same with more patience.
+    #[test]
+    fn no_cron_text_is_too_strange() {
+        let seeds = [
+            "30 2 * * *",
+            "0 9 * * MON-FRI",
+            "*/10 1-5 L,15W 2 5#3",
+            "@daily",
+            "0 0 0 29 2 ?",
+            "* * * * * *",
+        ];
+        let pieces = [
+            "*",
+            "/",
+            "-",
+            ",",
+            "L",
+            "W",
+            "#",
+            "?",
+            "0",
+            "59",
+            "99999999999",
+            " ",
+            "MON",
+            "feb",
+            "@",
+            "\u{1F600}",
+            "~",
+        ];
+        let mut state = 0x5eed_u64;
+        let mut below = |limit: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % limit as u64) as usize
+        };
+        for _ in 0..3_000 {
+            let mut text: Vec<char> = seeds[below(seeds.len())].chars().collect();
+            for _ in 0..=below(3) {
+                let at = below(text.len() + 1);
+                let end = (at + below(3)).min(text.len());
+                text.splice(at..end, pieces[below(pieces.len())].chars());
+            }
+            crate::fuzz::cron(&text.into_iter().collect::<String>());
+        }
+    }
+
     #[test]
     fn times_to_come_are_told_in_words() {
         let now: Timestamp = "2027-01-01T00:00:00Z".parse().unwrap();

@@ -25,6 +25,7 @@ pub(crate) struct Failure {
 
 pub(crate) const TASK_FAILED: u8 = 1;
 pub(crate) const WRONG_FILE: u8 = 3;
+pub(crate) const NO_ADDRESS: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {

@@ -7,6 +7,7 @@ use crate::check;
 use crate::file::{self, Loaded, Plan};
 use crate::items;
 use crate::outcome::{Failure, INTERRUPTED, Outcome, TASK_FAILED, WRONG_FILE};
+use crate::page::Page;
 use crate::paint::Paint;
 use crate::progress::Display;
 use crate::report;
@@ -32,6 +33,14 @@ pub(crate) fn run(args: &RunArgs, json: bool, color: When) -> Outcome {
     }
     let refused = |error: punctual::ConfigError| Failure::new(WRONG_FILE, error.to_string());
     let places = Places::new(&plan).map_err(refused)?;
+    let page = args
+        .dashboard
+        .as_deref()
+        .map(|address| Page::open(address, &places))
+        .transpose()?;
+    if let Some(page) = &page {
+        let _ = writeln!(io::stderr(), "page {}", page.url());
+    }
     let mut display = Display::new(args.progress, args.show, Paint::for_talk(color));
     let options = Options {
         fail_fast: args.fail_fast,

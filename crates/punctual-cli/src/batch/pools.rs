@@ -2,6 +2,10 @@
 
 use crate::file::plan::{LimitPlan, Order, Plan, PoolPlan, TaskPlan};
 use punctual::{Capacity, ConfigError, Executor, Pool, PoolBuilder, Queue};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The last events of each pool, for its page and for dumps.
+const RECORDED: usize = 10_000;
 
 /// A pool's settings in the library's words. Building it may still refuse them.
 pub(crate) fn builder(plan: &PoolPlan) -> PoolBuilder {
@@ -41,6 +45,8 @@ fn levels(capacity: Capacity) -> punctual::PriorityQueue {
 #[derive(Debug)]
 pub(crate) struct Places {
     pub(crate) pools: Vec<Pool>,
+    /// A number for each pool that was ever built here.
+    pub(crate) numbers: Vec<u64>,
     limits: Vec<Executor>,
 }
 
@@ -50,13 +56,30 @@ impl Places {
     }
 
     /// As [`Places::new`], where some of the pools are there already.
-    pub(crate) fn with(plan: &Plan, there: impl Fn(usize) -> Option<Pool>) -> Result<Self, ConfigError> {
-        let pools = plan.pools.iter().enumerate();
-        let pools = pools.map(|(index, pool)| there(index).map_or_else(|| builder(pool).build(), Ok));
-        let pools: Vec<Pool> = pools.collect::<Result<_, _>>()?;
+    pub(crate) fn with(
+        plan: &Plan,
+        there: impl Fn(usize) -> Option<(Pool, u64)>,
+    ) -> Result<Self, ConfigError> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (mut pools, mut numbers) = (Vec::new(), Vec::new());
+        for (index, pool) in plan.pools.iter().enumerate() {
+            let (pool, number) = match there(index) {
+                Some(there) => there,
+                None => (
+                    builder(pool).recorder(RECORDED).build()?,
+                    NUMBER.fetch_add(1, Relaxed),
+                ),
+            };
+            pools.push(pool);
+            numbers.push(number);
+        }
         let view = |limit: &LimitPlan| pools[limit.pool].named(limit.name.clone()).limit(limit.max);
         let limits = plan.limits.iter().map(view).collect::<Result<_, _>>()?;
-        Ok(Places { pools, limits })
+        Ok(Places {
+            pools,
+            numbers,
+            limits,
+        })
     }
 
     /// Where a task is submitted: its pool, under its limit, in the order of its key.

@@ -12,17 +12,21 @@ use crate::child::household;
 use crate::file::{self, Loaded, Plan};
 use crate::interrupt::{self, Request};
 use crate::outcome::{Failure, Outcome, TASK_FAILED, WRONG_FILE};
+use crate::page::Page;
 use crate::paint::Paint;
 use crate::show;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Editors write in several steps: so long after the first, the file is read.
 const SETTLES: Duration = Duration::from_millis(50);
+
+/// How many events wait to be heard. If nobody reads what is said the runs are held up, and memory is not.
+const UNHEARD: usize = 4_096;
 
 /// What is heard.
 pub(crate) enum Event {
@@ -41,6 +45,7 @@ struct Engine {
     json: bool,
     paint: Paint,
     drain: Duration,
+    page: Option<Page>,
 }
 
 /// Serves until it is told to end.
@@ -48,7 +53,7 @@ pub(crate) fn run(args: &ServeArgs, json: bool, color: When) -> Outcome {
     household::adopt()?;
     watch_guard()?;
     let paint = Paint::for_talk(color);
-    let (to, events) = channel();
+    let (to, events) = sync_channel(UNHEARD);
     let Loaded {
         source,
         plan,
@@ -63,6 +68,11 @@ pub(crate) fn run(args: &ServeArgs, json: bool, color: When) -> Outcome {
     watch::watch(&args.file, move || drop(touched.send(Event::Touched)))?;
     let history = History::new(plan.serve.history);
     let state = State::new(plan, to).map_err(|error| Failure::new(WRONG_FILE, error))?;
+    let bind = args.bind.as_deref().unwrap_or(&state.plan.serve.bind);
+    let page = match args.no_page {
+        true => None,
+        false => Some(Page::open(bind, state.places())?),
+    };
     let mut engine = Engine {
         path: args.file.clone(),
         text: source.text,
@@ -71,6 +81,7 @@ pub(crate) fn run(args: &ServeArgs, json: bool, color: When) -> Outcome {
         json,
         paint,
         drain: args.drain,
+        page,
     };
     engine.greet();
     engine.keep(&events);
@@ -91,7 +102,7 @@ fn watch_guard() -> io::Result<()> {
     Ok(())
 }
 
-fn listen(to: &Sender<Event>) -> io::Result<interrupt::Ears> {
+fn listen(to: &SyncSender<Event>) -> io::Result<interrupt::Ears> {
     let to = to.clone();
     interrupt::listen(true, move |request| {
         if request == Request::Child {
@@ -121,7 +132,7 @@ impl Engine {
             "serving {} schedules of {} on {} pools; SIGHUP or a change of the file reads it again, SIGUSR1 writes the history",
             jobs.len(),
             self.path.display(),
-            self.state.pools().len()
+            self.state.places().pools.len()
         ));
         let mut next = serde_json::Map::new();
         for job in jobs {
@@ -134,7 +145,11 @@ impl Engine {
             ));
             next.insert(job.name.to_string(), when.into());
         }
-        self.tell(&json!({ "event": "serving", "next": next }));
+        let url = self.page.as_ref().map(Page::url);
+        if let Some(url) = url {
+            self.say(&format!("page {url} and /metrics beside it"));
+        }
+        self.tell(&json!({ "event": "serving", "next": next, "page": url }));
     }
 
     fn keep(&mut self, events: &Receiver<Event>) {
@@ -229,6 +244,9 @@ impl Engine {
             .change(plan)
             .map_err(|error| format!("{error}; the last good file stays in force"))?;
         self.history.resize(history);
+        if let Some(page) = &mut self.page {
+            page.show(self.state.places());
+        }
         self.say(&format!(
             "reloaded {}: {} changes",
             self.path.display(),

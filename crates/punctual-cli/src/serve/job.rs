@@ -7,7 +7,7 @@ use crate::serve::history::RunRecord;
 use punctual::{Executor, Run, Schedule, ScheduleHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
 /// One schedule.
@@ -29,7 +29,7 @@ impl Job {
         plan: &SchedulePlan,
         task: Arc<TaskPlan>,
         place: &Executor,
-        to: Sender<Event>,
+        to: SyncSender<Event>,
     ) -> Result<Job, String> {
         let priority = task.priority;
         let shared = Arc::new(Shared {

@@ -6,7 +6,7 @@ use super::job::Job;
 use crate::batch::pools::Places;
 use crate::file::Plan;
 use punctual::{Executor, Pool};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 /// What is in force.
 pub(crate) struct State {
@@ -17,11 +17,11 @@ pub(crate) struct State {
     retiring: Vec<Job>,
     /// Pools that are no more, and not yet empty.
     leaving: Vec<Pool>,
-    to: Sender<Event>,
+    to: SyncSender<Event>,
 }
 
 impl State {
-    pub(crate) fn new(plan: Plan, to: Sender<Event>) -> Result<State, String> {
+    pub(crate) fn new(plan: Plan, to: SyncSender<Event>) -> Result<State, String> {
         let places = Places::new(&plan).map_err(|error| error.to_string())?;
         let jobs = start(&plan, &places, &vec![Fate::New; plan.schedules.len()], &to)?;
         Ok(State {
@@ -34,8 +34,8 @@ impl State {
         })
     }
 
-    pub(crate) fn pools(&self) -> &[Pool] {
-        &self.places.pools
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// Goes over to another file. Everything that can be refused comes first; after an error nothing has changed.
@@ -43,7 +43,9 @@ impl State {
         let pool_fates = change::pools(&self.plan, &plan);
         let schedule_fates = change::schedules(&self.plan, &plan, &pool_fates);
         let places = Places::with(&plan, |pool| match pool_fates[pool] {
-            Fate::Kept(old) | Fate::Resized(old) => Some(self.places.pools[old].clone()),
+            Fate::Kept(old) | Fate::Resized(old) => {
+                Some((self.places.pools[old].clone(), self.places.numbers[old]))
+            }
             Fate::New => None,
         });
         let places = places.map_err(|error| error.to_string())?;
@@ -161,7 +163,7 @@ fn start(
     plan: &Plan,
     places: &Places,
     fates: &[Fate],
-    to: &Sender<Event>,
+    to: &SyncSender<Event>,
 ) -> Result<Vec<Option<Job>>, String> {
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (schedule, fate) in plan.schedules.iter().zip(fates) {

@@ -12,6 +12,8 @@ mod batch;
 mod ending;
 /// Commands for items of standard input.
 mod items;
+/// The page and /metrics.
+mod page;
 /// Schedules, reloads, and that nothing outlives it.
 mod serve;
 /// What the others need.
