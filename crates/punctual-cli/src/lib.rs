@@ -2,8 +2,8 @@
 //! reads texts from outside ([`fuzz`]).
 //!
 //! In: arguments, a TOML file, or items on standard input. Out: data on standard output, talk on standard error, an exit
-//! code ([`outcome`]). [`args`] reads the command line, [`mod@file`] the file; [`batch`] runs it once and [`report`] tells,
-//! [`items`] runs a command for each item, [`serve`] runs schedules, [`page`] shows them. [`child`] is one process. [`tour`] shows the library.
+//! code (`outcome`). `args` reads the command line, `file` the file; `batch` runs it once and `report` tells,
+//! `items` runs a command for each item, `serve` runs schedules, `page` shows them. `child` is one process. `tour` shows the library.
 //! Everything runs on the library's own pools.
 
 mod args;
