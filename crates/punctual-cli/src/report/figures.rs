@@ -112,8 +112,22 @@ pub(crate) struct Sizing {
 }
 
 /// `cores * (1 + waiting / computing)`, from the processor time of the commands themselves: a worker that waits for its child
-/// waits, but the child may compute. Nothing, if too few were measured.
+/// waits, but the child may compute. For tasks that run on the workers themselves the library knows better: it leaves out
+/// the time in which a thread was ready and had no processor. Nothing, if too few were measured.
 pub(crate) fn sizing(done: &Done, pool: usize, cores: usize) -> Option<Sizing> {
+    let mut tasks = done
+        .batch()
+        .filter(|(task, _)| done.plan.tasks[*task].pool == pool);
+    if !tasks.any(|(task, _)| matches!(done.plan.tasks[task].work, Work::Command(_))) {
+        let advice = &done.pools[pool].advice;
+        let (computing, waiting) = (advice.computing()?.as_secs_f64(), advice.waiting()?.as_secs_f64());
+        return Some(Sizing {
+            tasks: attempts(done, pool).count(),
+            ratio: waiting / computing.max(1e-9),
+            cores,
+            threads: advice.threads()?,
+        });
+    }
     let measured: Vec<(Duration, Duration)> = attempts(done, pool)
         .filter_map(|(took, cpu)| Some((took, cpu?)))
         .collect();

@@ -109,20 +109,28 @@ pub(crate) fn advice(done: &Done, pool: usize, cores: usize) -> Vec<String> {
     let plan = &done.plan.pools[pool];
     let utilisation = figures::utilisation(done, pool);
     if let Some(sizing) = figures::sizing(done, pool, cores) {
-        let formula = format!(
-            "wait/compute measured {:.1} over {} runs -> {} cores x (1 + {:.1}) = {} threads",
+        let measured = format!(
+            "wait/compute measured {:.1} over {} runs",
             sizing.ratio,
-            show::count(sizing.tasks as u64),
-            sizing.cores,
-            sizing.ratio,
-            sizing.threads
+            show::count(sizing.tasks as u64)
         );
+        let formula = if sizing.threads == sizing.cores + 1 {
+            format!(
+                "{measured} -> {} cores + 1 = {} threads",
+                sizing.cores, sizing.threads
+            )
+        } else {
+            format!(
+                "{measured} -> {} cores x (1 + {:.1}) = {} threads",
+                sizing.cores, sizing.ratio, sizing.threads
+            )
+        };
         let verdict = match plan.max {
             max if utilisation < 0.5 => format!(
                 "max {max} was not the limit, it was busy {:.0} % of the time",
                 utilisation * 100.0
             ),
-            max if sizing.threads > max => format!("more than max {max} would help"),
+            max if sizing.threads > max + 1 => format!("more than max {max} would help"),
             max if sizing.threads * 2 < max => format!("max {max} is more than they can use"),
             max => format!("max {max} fits"),
         };
