@@ -89,7 +89,7 @@ fn a_token_that_fires_ends_the_whole_group_politely() {
             self.0.cancel();
         }
     }
-    let script = OsString::from("trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait");
+    let script = OsString::from("trap 'echo bye; exit 0' TERM; sleep 1000 & echo ready; wait");
     let arguments = [OsStr::new("-c"), &script];
     let mut sink = Fire(fires, Capture::new(100));
     let ended = run(&shell(&arguments), &token, &mut sink);
