@@ -118,11 +118,11 @@ struct Worker<'a> {
     spins: bool,
     /// Tasks run since the worker last slept.
     since_rest: u64,
-    /// Which of them is timed next: 0, 1, 2, 4, and so on up to [`TIME_EVERY`], then every so many.
+    /// Which of them is timed next: 0, 1, 2, 4, and so on up to `observed::TIME_EVERY`, then every so many.
     next_timed: u64,
     /// Since when it has no task; noted only where idle workers leave.
     idle_since: Option<Tick>,
-    /// A place in the queue is kept for it: see [`Crew::fresh`].
+    /// A place in the queue is kept for it: see [`Crew::fresh`](crate::pool::crew::Crew::fresh).
     is_fresh: bool,
     /// Due tasks taken since the last one of the queue.
     due_in_a_row: u32,
@@ -130,7 +130,7 @@ struct Worker<'a> {
     passed: u64,
     /// The last task it took was a due one.
     lives_by_the_clock: bool,
-    /// How many times in a row it was to sleep for less than [`SHORTEST`].
+    /// How many times in a row it was to sleep for less than `rest::SHORTEST`.
     dense: u32,
     /// Due tasks taken since it last led.
     due_since_rest: u32,

@@ -1,7 +1,7 @@
 //! A worker without a task: looks on for a while, sleeps, leads.
 //!
 //! In: a worker whose search found nothing. Out: a task in its slot, or a reason to leave. The protocol of sleepers and
-//! wakers is [`idle`](super::idle)'s, with its essay; here it is followed.
+//! wakers is [`idle`]'s, with its essay; here it is followed.
 
 use super::Worker;
 use super::idle::{self, Bed};
