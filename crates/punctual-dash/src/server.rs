@@ -15,11 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tower_service::Service;
@@ -29,6 +29,9 @@ const HEAD_BYTES: usize = 16 * 1024;
 
 /// To send them in.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// Clients that may wait to be accepted: with the usual 128 a crowd makes everybody else wait for a second.
+const BACKLOG: u32 = 1024;
 
 /// What a connection gets to finish its answer when the server ends.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -56,6 +59,20 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
+/// Binds as the standard library does, with more room for those who come at once.
+fn listen(bind: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if bind.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // Not on Windows, where it would let two servers share an address.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(bind)?;
+    socket.listen(BACKLOG)
+}
+
 impl Server {
     pub(crate) fn start(
         shared: Arc<Shared>,
@@ -66,14 +83,16 @@ impl Server {
             let help = "choose another address, or port 0 for any that is free";
             DashError::new("bind", bind, error.to_string(), help).caused(error)
         };
-        let listener = TcpListener::bind(bind).map_err(unbound)?;
-        let address = listener.local_addr().map_err(unbound)?;
-        listener.set_nonblocking(true).map_err(unbound)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .build()
             .map_err(unbound)?;
+        let listener = {
+            let _inside = runtime.enter();
+            listen(bind).map_err(unbound)?
+        };
+        let address = listener.local_addr().map_err(unbound)?;
         let (end, ended) = watch::channel(false);
         let token = shared.token().text().to_owned();
         let name = if address.ip().is_unspecified() {
@@ -157,9 +176,6 @@ struct Accept {
 
 impl Accept {
     async fn run(mut self, listener: TcpListener) {
-        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-            return;
-        };
         let places = Arc::new(Semaphore::new(self.connections));
         let router = self.is_loopback().then(|| self.router(self.address));
         let mut open = JoinSet::new();
