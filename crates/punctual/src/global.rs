@@ -47,6 +47,9 @@ static MADE: OnceLock<Pair> = OnceLock::new();
 /// What a test has put in place, the latest last. Each lives as long as the process: references to it are `'static`.
 static SUBSTITUTES: Mutex<Vec<&'static Pair>> = Mutex::new(Vec::new());
 
+/// Those that stood in once: references to them were given out for as long as the process lives.
+static FORMER: Mutex<Vec<&'static Pair>> = Mutex::new(Vec::new());
+
 /// How many they are: mostly none, and then nobody takes the lock.
 static SUBSTITUTED: AtomicUsize = AtomicUsize::new(0);
 
@@ -156,6 +159,7 @@ impl Drop for Substitute {
         let mut all = substitutes();
         all.retain(|pair| !std::ptr::eq(*pair, self.0));
         SUBSTITUTED.store(all.len(), Release);
+        FORMER.lock().unwrap_or_else(PoisonError::into_inner).push(self.0);
     }
 }
 
