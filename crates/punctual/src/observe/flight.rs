@@ -2,8 +2,7 @@
 //!
 //! In: one short record for each submission and each run, and for what is rare. Out: [`Event`]s in order, with numbers, for
 //! those who read. Off unless a pool asks for it; then each record is one short section under one of a few locks: workers
-//! write to their own, submitters to one that their thread was given, so that two hardly ever meet. (A ring without a lock
-//! would save some ten nanoseconds of the hundred that the two readings of the clock and the rest cost.)
+//! write to their own, submitters to one that their thread was given, so that two hardly ever meet.
 //!
 //! Events get their numbers when somebody reads: then all rings are emptied into one log, sorted by time, and counted.
 //! What nobody reads is overwritten, the oldest first. A run is written once, at its end, with both its times; it is read as

@@ -267,7 +267,8 @@ impl Engine {
     fn list_waiting(&self, most: usize) -> Vec<Arc<Reference>> {
         let mut listed = self.timers.due.list(most);
         listed.extend(self.room.list(most - listed.len()));
-        for view in self.crowd.all() {
+        // There may be a hundred thousand of them, each with somebody in line.
+        for view in self.crowd.some(Control::MOST_LISTED) {
             if listed.len() == most {
                 break;
             }

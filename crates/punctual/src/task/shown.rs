@@ -57,7 +57,7 @@ impl Shown {
     #[inline]
     pub(super) fn begin_closure(&self, table: Option<&'static Table>) {
         let table = table.map_or(null_mut(), |table| std::ptr::from_ref(table).cast_mut());
-        // Release for a reader that finds a closure here; a table is static, so it reads nothing else.
+        // Relaxed: a reader that finds a closure here reads nothing but its table, which is static.
         self.word
             .store(table.map_addr(|address| address | CLOSURE).cast(), Relaxed);
     }
