@@ -8,6 +8,7 @@
 
 mod adapter;
 mod apart;
+mod keyed;
 #[cfg(feature = "tracing")]
 mod spans;
 mod spawn;
@@ -20,6 +21,7 @@ use crate::handle::TaskHandle;
 use crate::pool::admit::Refused;
 use crate::pool::engine::Engine;
 use crate::pool::fork;
+use crate::pool::keys::Key;
 use crate::pool::line::Permit;
 use crate::pool::owner::Owner;
 use crate::pool::reject::Patience;
@@ -29,7 +31,7 @@ use crate::task::home::HomeRef;
 use crate::task::record::{Arrival, Boxed, Inline, Payload, fits_inline};
 use crate::task::view::View;
 use crate::task::watch::Limits;
-use crate::task::{Class, Priority, here};
+use crate::task::{Class, Priority, budget, here};
 use crate::time::Tick;
 use crate::{Reason, Rejected};
 use std::any::Any;
@@ -62,8 +64,10 @@ pub struct Executor {
     // Beside the owner's own, so that a submission follows one pointer and not two.
     engine: Arc<Engine>,
     owner: Arc<Owner>,
-    /// The rule its tasks are under; `None` for the pool itself. With one, `class` says so.
+    /// The rule its tasks are under; `None` for the pool itself. With one, or with a key, `class` says so.
     view: Option<Arc<View>>,
+    /// The key of its tasks inside that view; see [`keyed`].
+    key: Option<Key>,
     /// What its tasks are, unless they say otherwise.
     class: Class,
     /// The process generation in which a submission needs no more than the common way; none for a view, whose tasks
@@ -87,6 +91,7 @@ impl Executor {
         }
         Executor {
             view: None,
+            key: None,
             class,
             plain_generation: engine.plain_generation(),
             engine,
@@ -135,8 +140,15 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        let is_recorded = self.engine.is_only_recorded() && self.view.is_none();
-        let refused = if is_recorded && matches!(refused.reason, Reason::Forked) {
+        if self.is_special() && !self.is_only_recorded() {
+            let f = unwrap(refused.payload);
+            return if self.engine.is_special() {
+                self.execute_with(Options::default(), f)
+            } else {
+                self.execute_in_view(f)
+            };
+        }
+        let refused = if self.is_special() {
             let at = self.engine.record_tick();
             let Err(refused) = self.engine.admit(self.class, refused.payload) else {
                 self.note_submitted::<F>(self.class, None, at);
@@ -146,16 +158,15 @@ impl Executor {
         } else {
             refused
         };
-        if self.engine.is_special() && !is_recorded {
-            return self.execute_with(Options::default(), unwrap(refused.payload));
-        }
-        if self.is_special() && !is_recorded {
-            return self.execute_in_view(unwrap(refused.payload));
-        }
         match self.engine.answer(self.class, refused, Patience::Policy) {
             Ok(_) => Ok(()),
             Err(refused) => Err(rejected(refused, unwrap)),
         }
+    }
+
+    /// Whether the recorder is all that makes it special.
+    fn is_only_recorded(&self) -> bool {
+        self.engine.is_only_recorded() && !self.class.is_viewed()
     }
 
     /// Runs all of them, in order. Accepts the prefix that fits, many under one lock; for each of the others it asks the
@@ -248,7 +259,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        if self.engine.is_only_recorded() && self.view.is_none() {
+        if self.is_only_recorded() {
             let entry = Entry::new(self.engine.origin(self.class), true, None, f);
             return self.submit_entry(self.class, entry, Patience::Policy, |engine, class, entry| {
                 let at = engine.record_tick();
@@ -261,16 +272,13 @@ impl Executor {
             return self.submit_with(Options::default(), Patience::Policy, f);
         }
         // A view, and nothing else.
-        let entry = self.entry(self.class, true, None, f);
-        self.submit_entry(
-            self.class,
-            entry,
-            Patience::Policy,
-            |engine, _, entry| match &self.view {
-                Some(view) => engine.admit_to_view(view, entry),
-                None => engine.admit(self.class, entry),
-            },
-        )
+        let (block, admitted) = self.enter_view(true, f);
+        let woke = match admitted {
+            Ok(woke) => woke,
+            Err(refused) => self.answer_entry::<F, T>(self.class, refused, Patience::Policy)?,
+        };
+        // SAFETY: as in `submit_entry`.
+        Ok(unsafe { TaskHandle::new(block, woke) })
     }
 
     /// As [`Executor::submit`], but waits for room, at most `limit` on the pool's clock, whatever the pool's policy; then
@@ -307,6 +315,7 @@ impl Executor {
         let prepared = self.prepare(Options::default());
         let class = self.class_of(None);
         async move {
+            budget::turn().await;
             let options = match prepared {
                 Ok(options) => options,
                 Err(reason) => return Err(Rejected::new(f, reason)),
@@ -411,6 +420,7 @@ impl Executor {
             engine: Arc::downgrade(&self.engine),
             owner: Arc::downgrade(&self.owner),
             view: self.view.clone(),
+            key: self.key,
             class: self.class,
         }
     }
@@ -504,11 +514,7 @@ impl Executor {
     where
         F: FnOnce() + Send + 'static,
     {
-        let entry = self.entry(self.class, false, None, f);
-        let admitted = match &self.view {
-            Some(view) => self.engine.admit_to_view(view, entry),
-            None => self.engine.admit(self.class, entry),
-        };
+        let (_, admitted) = self.enter_view(false, f);
         match admitted {
             Ok(_) => Ok(()),
             Err(refused) => {
@@ -598,10 +604,10 @@ impl Executor {
     #[inline]
     pub(crate) fn origin(&self, class: Class) -> Origin {
         let origin = self.engine.origin(class);
-        match &self.view {
+        match self.own_view() {
             None => origin,
             Some(view) => Origin {
-                home: view.lend(),
+                home: View::lend(view.into_owned()),
                 ..origin
             },
         }

@@ -55,6 +55,7 @@ pub fn timeout<Fut: Future + Send>(
     fut: Fut,
 ) -> impl Future<Output = Result<Fut::Output, Timeout>> + Send {
     async move {
+        budget::turn().await;
         let mut fut = pin!(fut);
         let mut over = pin!(Sleep::new(Until::After(duration)));
         poll_fn(|context| {
@@ -170,6 +171,28 @@ enum Keeper {
     Thread(u64),
 }
 
+impl Keeper {
+    /// Whether it is the one of whoever polls now.
+    fn is_here(&self) -> bool {
+        match (self, alarm::board_number()) {
+            (Keeper::Thread(mine), board) => board == Some(*mine),
+            (Keeper::Pool(_), Some(_)) => false,
+            (Keeper::Pool(mine), None) => here(|here| here.home().is_some_and(|home| home.is_same(mine))),
+        }
+    }
+
+    fn keep(&self, alarm: &Arc<Alarm>) {
+        match self {
+            Keeper::Thread(_) => alarm::keep(alarm),
+            Keeper::Pool(home) => {
+                if let Some(home) = home.upgrade() {
+                    home.set_alarm(alarm);
+                }
+            }
+        }
+    }
+}
+
 /// The keeper and the clock of the executor that polls.
 fn keeper_here() -> Option<(Keeper, Clock)> {
     if let Some((number, clock)) = alarm::board() {
@@ -243,6 +266,27 @@ impl Sleep {
             }
         };
     }
+
+    /// Whether somebody else polls it than before, who keeps the time from now on: for as long as was left, by that one's clock.
+    /// The old one may be gone, and with it whoever would have called.
+    fn follow(&mut self) -> bool {
+        let State::Waiting { alarm, keeper, clock } = &self.state else {
+            return false;
+        };
+        if keeper.is_here() {
+            return false;
+        }
+        let left = alarm.when().saturating_sub(clock.tick());
+        // Where nobody keeps time, the old one still does.
+        let Some((keeper, clock)) = keeper_here() else {
+            return false;
+        };
+        self.end();
+        // Another one: the old store may still be at the old one.
+        let alarm = Alarm::at(clock.tick().saturating_add(left));
+        self.state = State::Waiting { alarm, keeper, clock };
+        true
+    }
 }
 
 impl Future for Sleep {
@@ -253,25 +297,12 @@ impl Future for Sleep {
         if is_new {
             self.begin();
         }
-        if let State::Waiting { alarm, keeper, clock } = &mut self.state {
+        let is_kept = !is_new && !self.follow();
+        if let State::Waiting { alarm, keeper, clock } = &self.state {
             let is_due = clock.tick() >= alarm.when();
             if !is_due && alarm.listen(context.waker()) {
-                let has_moved = match (&*keeper, alarm::board()) {
-                    (Keeper::Thread(mine), board) => board.is_none_or(|(number, _)| number != *mine),
-                    (Keeper::Pool(_), _) => false,
-                };
-                if has_moved && let Some((other, _)) = keeper_here() {
-                    *keeper = other;
-                }
-                if is_new || has_moved {
-                    match keeper {
-                        Keeper::Thread(_) => alarm::keep(alarm),
-                        Keeper::Pool(home) => {
-                            if let Some(home) = home.upgrade() {
-                                home.set_alarm(alarm);
-                            }
-                        }
-                    }
+                if !is_kept {
+                    keeper.keep(alarm);
                 }
                 return Poll::Pending;
             }

@@ -21,7 +21,7 @@
 
 use crate::sync::parallelism;
 use crate::sync::unmodelled::{Acquire, AtomicUsize, Release};
-use crate::{ConfigError, Executor, Lanes, LanesBuilder, OnDrop, Pool, PoolBuilder, Queue};
+use crate::{ConfigError, Executor, Lanes, LanesBuilder, MAX_THREADS, OnDrop, Pool, PoolBuilder, Queue};
 use std::env::{VarError, var};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -199,11 +199,11 @@ struct Settings {
 
 impl Settings {
     fn read(var: impl Fn(&'static str) -> Result<String, VarError>) -> Result<Self, ConfigError> {
-        let number = |name| number(name, var(name));
+        let number = |name, most| number(name, most, var(name));
         Ok(Settings {
-            cpu_threads: number(CPU_THREADS)?,
-            blocking_threads: number(BLOCKING_THREADS)?,
-            blocking_queue: number(BLOCKING_QUEUE)?,
+            cpu_threads: number(CPU_THREADS, MAX_THREADS)?,
+            blocking_threads: number(BLOCKING_THREADS, MAX_THREADS)?,
+            blocking_queue: number(BLOCKING_QUEUE, usize::MAX)?,
         })
     }
 
@@ -225,8 +225,12 @@ impl Settings {
     }
 }
 
-/// A number from 1 up; an empty variable is as none.
-fn number(name: &'static str, value: Result<String, VarError>) -> Result<Option<usize>, ConfigError> {
+/// A number from 1 to `most`: whatever is let through here can be built. An empty variable is as none.
+fn number(
+    name: &'static str,
+    most: usize,
+    value: Result<String, VarError>,
+) -> Result<Option<usize>, ConfigError> {
     let text = match value {
         Ok(text) if text.is_empty() => return Ok(None),
         Err(VarError::NotPresent) => return Ok(None),
@@ -234,11 +238,11 @@ fn number(name: &'static str, value: Result<String, VarError>) -> Result<Option<
         Err(VarError::NotUnicode(raw)) => raw.to_string_lossy().into_owned(),
     };
     match text.trim().parse::<usize>() {
-        Ok(number) if number > 0 => Ok(Some(number)),
+        Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
         _ => Err(ConfigError::new(
             name,
             format!("{text:?}"),
-            "the variable must be a whole number from 1 up",
+            format!("the variable must be a whole number from 1 to {most}"),
             "correct it, or unset it for the default",
         )),
     }
@@ -301,5 +305,26 @@ mod tests {
             assert!(text.contains("unset it"), "{text}");
         }
         assert_eq!(settings(&[(CPU_THREADS, "")]).unwrap().cpu_threads, None);
+    }
+
+    #[test]
+    fn what_is_checked_can_be_built() {
+        for name in [CPU_THREADS, BLOCKING_THREADS] {
+            let of = |threads: usize| {
+                Settings::read(|each| match each == name {
+                    true => Ok(threads.to_string()),
+                    false => Err(VarError::NotPresent),
+                })
+            };
+            let text = of(MAX_THREADS + 1).unwrap_err().to_string();
+            assert!(text.contains(name) && text.contains("32767"), "{text}");
+            // The rest of what they are built with fits beside the most threads.
+            of(MAX_THREADS).and_then(Settings::build).unwrap();
+        }
+        let most = Settings::read(|name| match name {
+            BLOCKING_QUEUE => Ok(usize::MAX.to_string()),
+            _ => Err(VarError::NotPresent),
+        });
+        most.and_then(Settings::build).unwrap();
     }
 }

@@ -42,7 +42,7 @@ impl Lane {
     }
 
     fn view(&self) -> &Arc<View> {
-        self.executor.own_view().expect("a lane is a view")
+        self.executor.lanes_view().expect("a lane is a view")
     }
 
     /// Refuses new tasks from now on, as a pool that was shut down, and cancels those that wait, delayed ones too; the
@@ -66,7 +66,8 @@ impl Lane {
 
     /// Refuses new tasks from now on, and waits until those it has accepted have ended, at most `limit` on the pool's clock.
     /// Delayed ones whose time has not come are cancelled. False: not all have ended. From inside one of its own tasks,
-    /// which could never end then, the answer is at once.
+    /// which could never end then, the answer is at once; so it is on a worker that must not block
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)).
     pub fn close_timeout(&self, limit: Duration) -> bool {
         self.executor.engine().close_view(self.view(), limit)
     }

@@ -22,7 +22,7 @@ const TIME_TO_LIVE: Duration = Duration::from_secs(60);
 /// Threads for work that blocks: none at rest, up to a maximum under load, gone again after a while without work. All of
 /// them serve one bounded queue, so a task waits only while every thread is at work, and never behind one task.
 ///
-/// A task goes to the thread that became idle last, else to a new one, else to the queue. [`Lanes::lane`] gives an ordered
+/// A task goes to an idle thread (today to the one that became idle last), else to a new one, else to the queue. [`Lanes::lane`] gives an ordered
 /// line of tasks on these threads, which can be disposed of alone; there may be many more lanes than threads. Everything else
 /// is the [`Pool`]'s, to which this derefs: [`Pool::close_timeout`] ends it gracefully, [`Pool::stop`] at once, and any
 /// number of threads may wait for either.
@@ -75,12 +75,14 @@ impl Lanes {
     }
 
     /// How many more tasks can wait now. Tasks that run take no room; those that were refused, cancelled or disposed of have
-    /// given theirs back.
+    /// given theirs back. Delayed ones take room only where
+    /// [`capacity_covers_delayed`](PoolBuilder::capacity_covers_delayed) says so, runs of schedules never: it is the number by
+    /// which the next task is accepted or refused.
     #[must_use]
     pub fn remaining_capacity(&self) -> usize {
         let stats = self.pool.stats();
         match stats.capacity {
-            Capacity::Bounded(capacity) => capacity.saturating_sub(stats.queued),
+            Capacity::Bounded(capacity) => capacity.saturating_sub(stats.occupied),
             Capacity::Unbounded => usize::MAX,
         }
     }
@@ -137,7 +139,8 @@ impl LanesBuilder {
         self
     }
 
-    /// How many tasks may wait in one lane. Default: a hundred thousand.
+    /// How many tasks may wait in one lane. A delayed one is counted from its time on, when it comes to the lane; it is not
+    /// refused then. Default: a hundred thousand.
     pub fn queue_per_lane(mut self, n: usize) -> Self {
         self.queue_per_lane = n;
         self

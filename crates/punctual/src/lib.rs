@@ -252,8 +252,9 @@ pub use handle::{Cancel, Group, Scope, ScopedHandle, Status, TaskHandle, TaskRef
 pub use lane::Lane;
 pub use lanes::{Lanes, LanesBuilder};
 pub use observe::{
-    Advice, Dump, DumpedSchedule, DumpedTask, DumpedWorker, Ending, Event, EventKind, Explanation, Histogram,
-    LevelStats, Lint, Recent, RejectCounts, RejectedTask, Stats, StopCounts, ViewStats,
+    Advice, Cost, Dump, DumpedSchedule, DumpedTask, DumpedWorker, Ending, Event, EventKind, Explanation,
+    Histogram, LaneCounts, LevelStats, Lint, Recent, RejectCounts, RejectedTask, RunCounts, StartCounts,
+    Stats, StopCounts, TaskTimes, ViewStats,
 };
 pub use pool::{
     Answer, AtShutdown, CloseReport, Control, DEFAULT_QUEUE_CAPACITY, Growth, Job, MAX_EVENTS, MAX_THREADS,

@@ -3,6 +3,7 @@
 //! In: a closure to be run under every interleaving with at most so many preemptions. Out: loom's verdict, and a line
 //! with the number of interleavings, which the gate adds up. The models themselves stand beside what they model.
 
+use crate::sync::asymmetric::IS_MODELLED;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs `f` under every interleaving with at most `preemptions` preemptions.
@@ -17,4 +18,11 @@ pub(crate) fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
         f();
     });
     println!("{} permutations", count.load(Relaxed));
+}
+
+/// The same where the light half of the asymmetric fence matters: an ordinary one here.
+pub(crate) fn model_with_fences(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    IS_MODELLED.set(true);
+    model(preemptions, f);
+    IS_MODELLED.set(false);
 }

@@ -1,6 +1,6 @@
 //! A pool's figures as text for Prometheus; feature `prometheus`.
 //!
-//! In: controls. Out: one text in the exposition format, from one reading of each pool. Serve it under `/metrics` with
+//! In: controls. Out: one text in the exposition format. Serve it under `/metrics` with
 //! [`CONTENT_TYPE`]. Names and meanings are in `docs/metrics.md`, with a board for Grafana and alert rules. Not here: which
 //! figures there are (`observe/meter.rs`).
 
@@ -30,8 +30,9 @@ const BOUNDS: [Duration; 33] = {
     bounds
 };
 
-/// The figures of these pools, as Prometheus reads them. Each pool is read once, so its figures do not contradict each other;
-/// one that is gone is left out.
+/// The figures of these pools, as Prometheus reads them. What a pool counts is one snapshot, so its figures do not contradict each
+/// other; times by task name, lanes and schedules are read right after it. The second pool of a name is `name#2`. One that is gone
+/// is left out.
 ///
 /// ```
 /// let pool = punctual::Pool::builder("web").core_threads(1).build()?;

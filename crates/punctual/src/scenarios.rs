@@ -18,7 +18,7 @@ mod stealing;
 mod timed;
 mod viewed;
 
-use crate::{Cancel, Pool, Queue, Status};
+use crate::{Cancel, Pool, Queue, Stats, Status};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shuttle::thread;
@@ -44,6 +44,14 @@ fn pool(threads: usize) -> Pool {
         .queue(Queue::unbounded())
         .build()
         .expect("valid settings")
+}
+
+/// Every accepted task has one end, and nothing is left.
+fn assert_all_settled(stats: &Stats) {
+    let ends = stats.finished + stats.panicked + stats.cancelled + stats.expired + stats.returned;
+    assert_eq!(stats.submitted, ends + stats.evicted, "{stats:?}");
+    let left = (stats.queued, stats.active, stats.suspended, stats.threads);
+    assert_eq!(left, (0, 0, 0, 0), "{stats:?}");
 }
 
 /// Counts how often a task ran and how often its closure was dropped.

@@ -9,15 +9,17 @@
 //! [shuttle]: https://docs.rs/shuttle
 
 pub(crate) mod asymmetric;
+mod cycles;
 pub(crate) mod futex;
 pub(crate) mod lock;
 pub(crate) mod thread;
 pub(crate) mod wait;
 
+pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch};
 pub(crate) use futex::sleep_exactly;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use futex::{monotonic, rough_monotonic};
-pub(crate) use lock::{Guard, Lock};
+pub(crate) use lock::{Guard, Lock, Patience};
 pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use wait::WaitWord;
 
@@ -151,8 +153,9 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 /// Atomics that no protocol depends on (process-wide counters, hints); the models need not search their orders, and
 /// statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
+    pub(crate) use std::sync::OnceLock;
     pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 }
 
 /// A value on cache lines of its own: two, because processors fetch them in pairs.

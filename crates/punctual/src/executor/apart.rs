@@ -29,6 +29,10 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
     /// ```
     ///
+    /// Of a view (a limit, a lane, a key) it gives the same as of its pool: the view's rule is about the pool's own threads, and
+    /// does not hold on these. So a lane's task can leave what blocks to them. For a rule that does, make the view of this:
+    /// `pool.blocking()?.limit(2)`.
+    ///
     /// An error if the pool was built with `blocking_threads(0)`.
     pub fn blocking(&self) -> Result<Executor, ConfigError> {
         let owner = self.owner.of_pool();
@@ -40,7 +44,8 @@ impl Executor {
     /// with. Each call gives other threads; they start when they are needed, leave when they have been idle for the
     /// keep-alive time, and are gone for good when the last clone of the executor has been dropped and its tasks have ended.
     ///
-    /// It is part of the pool as [`Executor::blocking`] is. (`limit` is the opposite: it takes a part of the pool's threads,
+    /// It is part of the pool as [`Executor::blocking`] is, and like that has nothing of the rule of a view that it is asked of.
+    /// (`limit` is the opposite: it takes a part of the pool's threads,
     /// and adds none.)
     ///
     /// ```

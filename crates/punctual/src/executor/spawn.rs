@@ -11,10 +11,9 @@ use crate::handle::TaskHandle;
 use crate::pool::admit::Refused;
 use crate::pool::engine::Engine;
 use crate::pool::reject::Patience;
-use crate::task::alarm::Keeping;
 use crate::task::block::{Entry, Options};
 use crate::task::parker::{WOKEN, drive_with};
-use crate::task::{Class, budget, here};
+use crate::task::{Class, here};
 use crate::time::{Wait, Waked};
 use crate::worker::spare::{self, Awaits, Part, Sleep};
 use crate::{JoinError, Rejected};
@@ -83,12 +82,11 @@ impl Executor {
             return Err(JoinError::forked());
         }
         let clock = &self.engine.clock;
-        let keeping = Keeping::begin(clock);
         let mut fut = pin!(fut);
         let token = here(|here| here.token());
-        let poll = |context: &mut Context<'_>| budget::with_a_new_one(|| fut.as_mut().poll(context));
         let mut may_block = None;
-        let output = drive_with(poll, |word| {
+        let poll = |context: &mut Context<'_>| fut.as_mut().poll(context);
+        let output = drive_with(clock, poll, |word, deadline| {
             if !*may_block.get_or_insert_with(|| here(spare::may_block)) {
                 return false;
             }
@@ -97,7 +95,7 @@ impl Executor {
                 mask: WOKEN,
                 expected: 0,
                 interrupt: token.as_ref(),
-                deadline: keeping.look(),
+                deadline,
             };
             here(|here| {
                 let sleep = Sleep {

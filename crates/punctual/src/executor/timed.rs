@@ -12,9 +12,10 @@ use crate::pool::repeating::{
 };
 use crate::sync::Arc;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
-use crate::task::view::View;
+use crate::task::decorate::Contexts;
 use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
 use crate::{ConfigError, Reason, Rejected};
+use std::borrow::Cow;
 use std::future::Future;
 use std::time::{Duration, SystemTime};
 
@@ -161,12 +162,10 @@ impl Executor {
         if let Err(reason) = self.check_schedule(&when) {
             return Err(Rejected::new(f, reason));
         }
-        let decorators = &self.engine.hooks.decorators;
-        let contexts = (!decorators.is_empty()).then(|| decorators.capture());
-        let body = Body::Alone(Some(Box::new(Alone {
+        let body = Body::Alone(Some(Alone {
             run: Box::new(move |run| f(run).failure()),
-            contexts,
-        })));
+            contexts: self.contexts(1).pop(),
+        }));
         Ok(self.start(when, 1, body))
     }
 
@@ -195,13 +194,7 @@ impl Executor {
         if let Err(reason) = self.check_schedule(&when) {
             return Err(Rejected::new(f, reason));
         }
-        let decorators = &self.engine.hooks.decorators;
-        let contexts = if decorators.is_empty() {
-            0
-        } else {
-            n.min(MOST_CONTEXTS)
-        };
-        let contexts = (0..contexts).map(|_| decorators.capture()).collect();
+        let contexts = self.contexts(n.min(MOST_CONTEXTS));
         let body = Body::Shared(Arc::new(move |run: &Run| f(run).failure()), contexts);
         Ok(self.start(when, n, body))
     }
@@ -231,17 +224,22 @@ impl Executor {
         if let Err(reason) = self.check_schedule(&when) {
             return Err(Rejected::new(f, reason));
         }
-        let decorators = &self.engine.hooks.decorators;
-        let contexts = (!decorators.is_empty()).then(|| decorators.capture());
         let make = move |run| -> RunFuture {
             let future = f(run);
             Box::pin(async move { future.await.failure() })
         };
         let body = Body::Spawning(Some(Box::new(Spawning {
             make: Box::new(make),
-            contexts,
+            contexts: self.contexts(1).pop(),
         })));
         Ok(self.start(when, 1, body))
+    }
+
+    /// What the decorators capture here, so many times; nothing where there are none.
+    fn contexts(&self, n: usize) -> Vec<Contexts> {
+        let decorators = &self.engine.hooks.decorators;
+        let n = if decorators.is_empty() { 0 } else { n };
+        (0..n).map(|_| decorators.capture()).collect()
     }
 
     /// Whether a schedule can be put on this pool now.
@@ -253,7 +251,7 @@ impl Executor {
             Err(Reason::NoTimer)
         } else if let Err(error) = when.check() {
             Err(Reason::Invalid(error.into()))
-        } else if engine.state() >= State::Shutdown || self.view.as_ref().is_some_and(View::is_closed) {
+        } else if engine.state() >= State::Shutdown || self.own_view().is_some_and(|view| view.is_closed()) {
             Err(Reason::ShutDown)
         } else {
             engine.ensure_worker()
@@ -269,7 +267,7 @@ impl Executor {
             } else {
                 class
             },
-            view: self.view.clone(),
+            view: self.own_view().map(Cow::into_owned),
         };
         let handle = Repeating::start(&self.engine, when, at_once, place, body);
         // Idle workers may have left since they were counted on; the next submission tries again if this fails.

@@ -7,9 +7,11 @@ use super::Executor;
 use crate::ConfigError;
 use crate::lane::Lane;
 use crate::observe::ViewStats;
+use crate::pool::keys::Key;
 use crate::sync::Arc;
 use crate::task::view::{ANY_NUMBER, Kind, Plan, View};
 use crate::worker::spare::Passage;
+use std::borrow::Cow;
 use std::hash::Hash;
 
 impl Executor {
@@ -81,8 +83,9 @@ impl Executor {
     }
 
     /// As [`Executor::sequential`], one for each key: tasks with the same key go one after the other, in the order of
-    /// submission; those with different keys do not wait for each other. A key that has no task, and whose executor nobody
-    /// has, makes room for others, and is gone when the pool has been quiet for some seconds. (Keys are told apart by a 64-bit hash; two that collide share an order.)
+    /// submission; those with different keys do not wait for each other. An executor of a key costs nothing and may be kept; a
+    /// key that has no task makes room for others, and is gone when the pool has been quiet for some seconds, with what
+    /// [`Executor::view_stats`] says of it. (Keys are told apart by a 64-bit hash; two that collide share an order.)
     ///
     /// ```
     /// let pool = punctual::Pool::fixed(4)?;
@@ -93,12 +96,13 @@ impl Executor {
     /// ```
     #[must_use]
     pub fn keyed<K: Hash>(&self, key: K) -> Executor {
-        let key = self.engine.keys.hash(key, self.view.as_ref());
-        let view = self
-            .engine
-            .keys
-            .find(key, || self.view(Kind::Keyed, 1, ANY_NUMBER, None));
-        self.in_view(view)
+        let inside = match self.key {
+            None => self.view.clone(),
+            // A key inside another: that one's view.
+            Some(_) => self.own_view().map(Cow::into_owned),
+        };
+        let key = self.engine.keys.hash(key, inside.as_ref());
+        self.under(inside, Some(key))
     }
 
     /// An ordered line of tasks that never overlap, as [`Executor::sequential`], which can be disposed of.
@@ -141,16 +145,22 @@ impl Executor {
     /// How this view is doing; how the pool is, if it is none.
     #[must_use]
     pub fn view_stats(&self) -> ViewStats {
-        match &self.view {
-            Some(view) => self.engine.stats_of_view(view, self.engine.clock.tick()),
+        match self.own_view() {
+            Some(view) => self.engine.stats_of_view(&view, self.engine.clock.tick()),
             None => self.engine.stats().as_view(self.engine.name.clone()),
         }
     }
 
     /// The same pool under another view.
     pub(crate) fn in_view(&self, view: Arc<View>) -> Executor {
+        self.under(Some(view), None)
+    }
+
+    /// The same pool under another view, or a key.
+    pub(super) fn under(&self, view: Option<Arc<View>>, key: Option<Key>) -> Executor {
         Executor {
-            view: Some(view),
+            view,
+            key,
             class: self.class.viewed(),
             plain_generation: u32::MAX,
             engine: self.engine.clone(),
@@ -158,18 +168,14 @@ impl Executor {
         }
     }
 
-    pub(crate) fn own_view(&self) -> Option<&Arc<View>> {
-        self.view.as_ref()
-    }
-
     /// The gates that its tasks have to pass.
     pub(crate) fn passages(&self) -> Vec<Passage> {
-        self.view.as_ref().map_or_else(Vec::new, Passage::all)
+        self.own_view().map_or_else(Vec::new, |view| Passage::all(&view))
     }
 
     fn view_name(&self) -> Arc<str> {
-        match &self.view {
-            Some(view) => self.engine.name_of_view(view),
+        match self.own_view() {
+            Some(view) => self.engine.name_of_view(&view),
             None => self.engine.name.clone(),
         }
     }
@@ -181,7 +187,8 @@ impl Executor {
             cap,
             name,
         };
-        View::new(self.engine.home.clone(), self.view.clone(), plan)
+        let inside = self.own_view().map(Cow::into_owned);
+        View::new(self.engine.home.clone(), inside, plan)
     }
 
     fn shown(&self, kind: Kind, limit: u32, name: Arc<str>) -> Executor {

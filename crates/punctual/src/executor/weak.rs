@@ -2,6 +2,7 @@
 
 use super::Executor;
 use crate::pool::engine::Engine;
+use crate::pool::keys::Key;
 use crate::pool::owner::Owner;
 use crate::sync::{Arc, Weak};
 use crate::task::Class;
@@ -24,6 +25,7 @@ pub struct WeakExecutor {
     pub(super) owner: Weak<Owner>,
     /// It does not keep the pool open either.
     pub(super) view: Option<Arc<View>>,
+    pub(super) key: Option<Key>,
     pub(super) class: Class,
 }
 
@@ -32,9 +34,10 @@ impl WeakExecutor {
     #[must_use]
     pub fn upgrade(&self) -> Option<Executor> {
         let part = Executor::part(self.engine.upgrade()?, self.owner.upgrade()?);
-        let part = match &self.view {
-            Some(view) => part.in_view(view.clone()),
-            None => part,
+        let part = if self.class.is_viewed() {
+            part.under(self.view.clone(), self.key)
+        } else {
+            part
         };
         Some(Executor {
             class: self.class,

@@ -82,7 +82,7 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
     // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three.
-    recycle::prefetch_whole(pointer.cast());
+    recycle::prefetch_rest(pointer.cast());
     if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
         return false;
     }
@@ -90,14 +90,16 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     let home = unsafe { HomeRef::own(block.home()) };
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
     // waits for every task that still counts.
-    let entry = home.remove(pointer, block.class, how);
-    let was_delayed = entry.is_some();
+    let removed = home.remove(pointer, block.class, how);
+    let was_delayed = removed.share.is_some();
     // SAFETY: the claim is won, this is the closure's end, and the caller holds a share. If the task's own comes from the
     // timer store, no record lies anywhere any more.
-    unsafe { Header::end_unrun(pointer, end, entry) };
-    if home.is_told_of_ends() {
-        home.tell_removed(&block.info(), outcome);
+    unsafe { Header::end_unrun(pointer, end, removed.share) };
+    if removed.is_awaited {
+        if home.is_told_of_ends() {
+            home.tell_removed(&block.info(), outcome);
+        }
+        home.removed(was_delayed);
     }
-    home.removed(was_delayed);
     true
 }

@@ -79,6 +79,20 @@ enum Idle {
     TimedOut,
     Interrupted,
     WouldDeadlock,
+    /// The calling task's worker must not block.
+    Blocking,
+}
+
+impl Idle {
+    /// What `next` answers instead of a task that has ended. `None`: there is nothing to answer.
+    fn error(self) -> Option<JoinError> {
+        match self {
+            Idle::Interrupted => Some(JoinError::interrupted()),
+            Idle::WouldDeadlock => Some(JoinError::would_deadlock()),
+            Idle::Blocking => Some(JoinError::blocking()),
+            Idle::Empty | Idle::TimedOut => None,
+        }
+    }
 }
 
 impl<T: Send + 'static> Group<T> {
@@ -122,9 +136,10 @@ impl<T: Send + 'static> Group<T> {
     }
 
     /// Waits for the next task to end; `None` when all have been read. From inside a task of the same pool, tasks of the
-    /// group that still wait are run here. If that task is asked to stop, or the wait could never end, the answer is an
-    /// error ([`JoinError::is_interrupted`], [`JoinError::is_would_deadlock`]) with a task that has not ended, and stays in
-    /// the group.
+    /// group that still wait are run here. If that task is asked to stop, if the wait could never end, or if its worker must
+    /// not block ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)), the answer is an error
+    /// ([`JoinError::is_interrupted`], [`JoinError::is_would_deadlock`], [`JoinError::is_blocking`]) with a task that has not
+    /// ended, and stays in the group.
     #[allow(
         clippy::should_implement_trait,
         reason = "it waits, and the group can be filled between two calls"
@@ -132,9 +147,7 @@ impl<T: Send + 'static> Group<T> {
     pub fn next(&mut self) -> Option<(TaskRef, Result<T, JoinError>)> {
         match self.await_end(None) {
             Ok(number) => self.read(number),
-            Err(Idle::Interrupted) => self.unended(JoinError::interrupted()),
-            Err(Idle::WouldDeadlock) => self.unended(JoinError::would_deadlock()),
-            Err(Idle::Empty | Idle::TimedOut) => None,
+            Err(idle) => self.unended(idle.error()?),
         }
     }
 
@@ -147,10 +160,8 @@ impl<T: Send + 'static> Group<T> {
         let deadline = deadline_after(self.executor.engine().clock.tick(), limit).unwrap_or(Tick::MAX);
         match self.await_end(Some(deadline)) {
             Ok(number) => Ok(self.read(number)),
-            Err(Idle::Empty) => Ok(None),
             Err(Idle::TimedOut) => Err(Timeout),
-            Err(Idle::Interrupted) => Ok(self.unended(JoinError::interrupted())),
-            Err(Idle::WouldDeadlock) => Ok(self.unended(JoinError::would_deadlock())),
+            Err(idle) => Ok(idle.error().and_then(|error| self.unended(error))),
         }
     }
 
@@ -162,7 +173,7 @@ impl<T: Send + 'static> Group<T> {
 
     /// Cancels all that have not ended; [`Group::next`] then gives them as cancelled.
     pub fn cancel(&mut self) {
-        cancel_all(&self.tasks);
+        cancel_all(self.tasks.values());
     }
 
     /// Tasks that have not been read.
@@ -201,6 +212,7 @@ impl<T: Send + 'static> Group<T> {
     fn await_end(&mut self, deadline: Option<Tick>) -> Result<u64, Idle> {
         let engine = self.executor.engine();
         here(|here| {
+            let mut may_block = None;
             loop {
                 let seen = self.ended.word.load() & !NUDGE;
                 if let Some(number) = self.ended.numbers.lock().pop_front() {
@@ -213,6 +225,13 @@ impl<T: Send + 'static> Group<T> {
                 let run = |task: &TaskHandle<T>| unsafe { spare::run_in_place(here, task.share()) };
                 if deadline.is_none() && self.tasks.values().any(run) {
                     continue;
+                }
+                if deadline.is_some_and(|deadline| deadline <= engine.clock.tick()) {
+                    return Err(Idle::TimedOut);
+                }
+                // Once: what follows is one wait, however often it is woken.
+                if !*may_block.get_or_insert_with(|| spare::may_block(here)) {
+                    return Err(Idle::Blocking);
                 }
                 let token = here.token();
                 let alarm = token
@@ -251,13 +270,13 @@ impl<T: Send + 'static> Group<T> {
 
 impl<T> Drop for Group<T> {
     fn drop(&mut self) {
-        cancel_all(&self.tasks);
+        cancel_all(self.tasks.values());
     }
 }
 
 /// From the newest on: a running one that ends because of it must not make room for a waiting one.
-fn cancel_all<T>(tasks: &BTreeMap<u64, TaskHandle<T>>) {
-    for task in tasks.values().rev() {
+pub(super) fn cancel_all<'a, T: 'a>(tasks: impl DoubleEndedIterator<Item = &'a TaskHandle<T>>) {
+    for task in tasks.rev() {
         let _ = task.cancel();
     }
 }

@@ -4,7 +4,7 @@
 //! room instead of being refused (from a worker of a full pool the caller runs the task), and refuse only after
 //! shutdown. Whoever is still running when the answer is known has been asked to stop.
 
-use super::group::Group;
+use super::group::{Group, cancel_all};
 use super::task_handle::TaskHandle;
 use crate::pool::reject::Patience;
 use crate::task::block::Options;
@@ -96,7 +96,7 @@ impl Executor {
                     break;
                 }
                 Err(refused) => {
-                    cancel_all(&tasks);
+                    cancel_all(tasks.iter());
                     let refused = refused.map(|first| std::iter::once(first).chain(jobs).collect::<Vec<_>>());
                     // The first was counted where it was refused.
                     let others = refused.task().len() - 1;
@@ -186,7 +186,9 @@ impl Executor {
                 Some(Ok(Ok(value))) => return Ok(value),
                 Some(Ok(Err(error))) => last = AnyError::AllFailed(error),
                 // The calling task's own trouble, not one of the group's.
-                Some(Err(error)) if error.is_interrupted() || error.is_would_deadlock() => {
+                Some(Err(error))
+                    if error.is_interrupted() || error.is_would_deadlock() || error.is_blocking() =>
+                {
                     return Err(AnyError::Join(error));
                 }
                 Some(Err(error)) => last = AnyError::Join(error),
@@ -215,13 +217,6 @@ fn refusal<F, E>(refused: &Rejected<F>) -> AnyError<E> {
     }
 }
 
-/// From the newest on: a running one that ends because of it must not make room for a waiting one.
-fn cancel_all<T>(tasks: &[TaskHandle<T>]) {
-    for task in tasks.iter().rev() {
-        let _ = task.cancel();
-    }
-}
-
 /// Joins them in order. Once the limit has passed, or the calling task is asked to stop, the rest is cancelled.
 fn join_all<T>(tasks: Vec<TaskHandle<T>>, term: &Term<'_>) -> Vec<Result<T, JoinError>> {
     let mut outcomes = Vec::with_capacity(tasks.len());
@@ -233,7 +228,7 @@ fn join_all<T>(tasks: Vec<TaskHandle<T>>, term: &Term<'_>) -> Vec<Result<T, Join
         };
         match outcome {
             Err(error) if error.is_interrupted() => {
-                cancel_all(tasks.as_slice());
+                cancel_all(tasks.as_slice().iter());
                 let _ = task.cancel();
                 outcomes.push(Err(error));
                 outcomes.extend(tasks.by_ref().map(|task| match task.join() {
@@ -242,7 +237,7 @@ fn join_all<T>(tasks: Vec<TaskHandle<T>>, term: &Term<'_>) -> Vec<Result<T, Join
                 }));
             }
             Err(error) if error.is_timeout() => {
-                cancel_all(tasks.as_slice());
+                cancel_all(tasks.as_slice().iter());
                 let _ = task.cancel();
                 outcomes.push(task.join());
             }

@@ -308,11 +308,17 @@ impl<'scope> Scope<'scope, '_> {
         // Nothing here panics; if it did, whoever borrows would outlive what is borrowed.
         let guard = AbortOnUnwind;
         here(|here| {
+            let mut is_noted = false;
             while self.shared.count() > 0 {
                 match self.next_child() {
                     // SAFETY: the reference is a share.
                     Some(child) => _ = unsafe { spare::run_child_in_place(here, child.pointer()) },
-                    None => self.sleep(here),
+                    None => {
+                        if !std::mem::replace(&mut is_noted, true) {
+                            spare::note_blocking(here);
+                        }
+                        self.sleep(here);
+                    }
                 }
             }
         });
@@ -414,7 +420,8 @@ impl<T> ScopedHandle<'_, T> {
                 Ok(value.expect("a task that finished has left its value"))
             }
             Err(error) => {
-                if error.is_interrupted() || error.is_would_deadlock() || error.is_forked() {
+                let is_of_the_wait = error.is_interrupted() || error.is_would_deadlock();
+                if is_of_the_wait || error.is_forked() || error.is_blocking() {
                     // Not the task's end but the wait's: the task goes on, to the brace.
                     self.task = Some(task);
                 } else {

@@ -90,7 +90,8 @@ impl<T> TaskHandle<T> {
     /// From inside a task of the same pool, a task that still waits in the queue is run right here; for one that runs, a
     /// spare thread may stand in for this worker while it waits
     /// ([`PoolBuilder::spare_threads`](crate::PoolBuilder::spare_threads)); where the wait could never end, the answer is
-    /// [`JoinError::is_would_deadlock`]. The wait ends early, with [`JoinError::is_interrupted`], when the task that
+    /// [`JoinError::is_would_deadlock`], and on a worker that must not block
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)) [`JoinError::is_blocking`]. The wait ends early, with [`JoinError::is_interrupted`], when the task that
     /// waits is asked to stop.
     pub fn join(self) -> Result<T, JoinError> {
         // Mostly it is there: no call for that.
@@ -113,7 +114,8 @@ impl<T> TaskHandle<T> {
     }
 
     /// Waits for the outcome without taking it; any number of threads may. From inside a task as [`TaskHandle::join`];
-    /// it returns early when that task is asked to stop, and where the wait could never end.
+    /// it returns early when that task is asked to stop, where the wait could never end, and on a worker that must not block
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)): [`TaskHandle::is_finished`] tells.
     pub fn wait(&self) {
         wait(self.pointer(), None, self.spins());
     }

@@ -147,8 +147,8 @@ impl TaskRef {
         Some(Duration::from_nanos(due.saturating_sub(now)))
     }
 
-    /// Why it has not started yet: where it waits, how many go before it, which view holds it, when it should start. A look
-    /// at a few counters, which may be old when it is read.
+    /// Why it has not started yet: where it waits, how many go before it, which view holds it, what runs meanwhile, when it
+    /// should start. It may be old when it is read. What it costs is said at [`Explanation`].
     ///
     /// ```
     /// let pool = punctual::Pool::fixed(1)?;
@@ -162,11 +162,16 @@ impl TaskRef {
     /// ```
     #[must_use]
     pub fn explain(&self) -> Explanation {
+        self.explain_with(true)
+    }
+
+    /// As [`TaskRef::explain`], and says what runs only if it is wanted: that is a look at each of several workers.
+    pub(crate) fn explain_with(&self, names: bool) -> Explanation {
         let header = self.header();
         let home = (!is_elsewhere(header)).then(|| header.reach_home()).flatten();
         match home {
             Some(home) => {
-                let mut why = home.explain(header, self.remaining());
+                let mut why = home.explain(header, self.remaining(), names);
                 // SAFETY: the reference is a share.
                 if matches!(why.place, Place::Running) && unsafe { Header::is_suspended(self.pointer()) } {
                     why.place = Place::Suspended;

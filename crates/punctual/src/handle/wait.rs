@@ -68,35 +68,34 @@ pub(super) fn wait(pointer: NonNull<Header>, limit: Option<Duration>, spins: boo
     })
 }
 
-/// Waits until the block is resolved, whatever the calling task is asked to do meanwhile.
-pub(super) fn wait_uninterrupted(block: &Header) {
+/// A sleep until the block is resolved, which nothing else ends.
+fn for_outcome(block: &Header) -> Wait<'_> {
     let (word, resolved) = block.state.wait_word();
-    if block.state.mark_waiting().is_resolved() {
-        return;
-    }
-    let wait = Wait {
+    Wait {
         word,
         mask: resolved,
         expected: 0,
         interrupt: None,
         deadline: None,
-    };
+    }
+}
+
+/// Waits until the block is resolved, whatever the calling task is asked to do meanwhile.
+pub(super) fn wait_uninterrupted(block: &Header) {
+    if block.state.mark_waiting().is_resolved() {
+        return;
+    }
+    let wait = for_outcome(block);
     here(|here| block.clock().wait(&wait, here.place()));
 }
 
-/// As [`wait_uninterrupted`]; on a worker a spare stands in meanwhile.
+/// As [`wait_uninterrupted`]; on a worker a spare stands in meanwhile, and where it should not block it is counted.
 pub(super) fn wait_with_a_spare(block: &Header, here: Here<'_>) {
-    let (word, resolved) = block.state.wait_word();
     if block.state.mark_waiting().is_resolved() {
         return;
     }
-    let wait = Wait {
-        word,
-        mask: resolved,
-        expected: 0,
-        interrupt: None,
-        deadline: None,
-    };
+    let wait = for_outcome(block);
+    spare::note_blocking(here);
     // Where nobody could end the wait it must be waited all the same, and somebody else is told.
     let _lent = spare::lend(
         here,
@@ -119,13 +118,10 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
         .as_ref()
         .filter(|_| spare::is_worker(here))
         .map(Token::child);
-    let (word, resolved) = block.state.wait_word();
     let wait = Wait {
-        word,
-        mask: resolved,
-        expected: 0,
         interrupt: alarm.as_ref().or(token.as_ref()),
         deadline: limit.and_then(|limit| deadline_after(clock.tick(), limit)),
+        ..for_outcome(block)
     };
     // Before the first look: a resolver that does not see the announcement resolved before it, and the look sees that.
     if block.state.mark_waiting().is_resolved() {

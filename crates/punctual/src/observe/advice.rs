@@ -17,6 +17,9 @@ const FEW: u64 = 100;
 /// So much longer than the median is the run of another kind of task.
 const OTHER_KIND: u32 = 1000;
 
+/// A busy pool in which nothing has ended for so long may be stuck.
+const STALL: Duration = Duration::from_secs(1);
+
 /// A setting that is often a mistake. Codes stay; texts may change.
 ///
 /// ```
@@ -44,7 +47,8 @@ impl fmt::Display for Lint {
 ///
 /// Sizes are those of the usual formulas: `cores + 1` for tasks that compute, and `cores * (1 + waiting / computing)` for
 /// tasks that wait, with the mean waiting and computing time of this pool's tasks. Times are sampled; what a thread was
-/// ready for and had no processor counts as neither, where the system says how long that was.
+/// ready for and had no processor counts as neither, where the system says how long that was. A stall is seen from the second
+/// time on that somebody asks, as by [`Control::stalled`](crate::Control::stalled).
 #[derive(Debug, Clone)]
 pub struct Advice {
     cores: usize,
@@ -55,12 +59,27 @@ pub struct Advice {
 }
 
 impl Advice {
-    pub(crate) fn new(cores: usize, stats: &Stats, parts: Parts, lints: Vec<Lint>) -> Self {
+    /// `stalled`: for how long nothing has ended, if that stands out.
+    pub(crate) fn new(
+        cores: usize,
+        stats: &Stats,
+        stalled: Option<Duration>,
+        parts: Parts,
+        lints: Vec<Lint>,
+    ) -> Self {
+        let mut seen = what_stands_out(stats);
+        seen.extend(stalled.filter(|stalled| *stalled >= STALL).map(|stalled| {
+            format!(
+                "nothing has ended for {stalled:.1?} although {} tasks wait: the tasks that run may wait for each other, or for \
+                 something that does not come; Control::running names them",
+                stats.queued
+            )
+        }));
         Advice {
             cores,
             threads: stats.size.max,
             parts,
-            seen: what_stands_out(stats),
+            seen,
             lints,
         }
     }

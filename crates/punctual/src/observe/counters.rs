@@ -4,8 +4,11 @@
 //! and store: nobody else writes them, so there is nothing to lock. What a worker counted outlives it in the pool's
 //! [`Totals`].
 
+use crate::queue::LEVELS;
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::unmodelled;
+use crate::time::MEASURES;
 
 /// One worker's counts.
 #[derive(Debug)]
@@ -22,7 +25,21 @@ pub(crate) struct Counters {
     suspended: AtomicU64,
     polls: AtomicU64,
     parks: AtomicU64,
+    /// How often a worker was called from its sleep, found nothing, and went back.
+    in_vain: unmodelled::AtomicU64,
+    /// How the last task ended, if it did not just return; taken by [`Counters::ended_at`].
+    oddly: unmodelled::AtomicU64,
+    /// Ends by level, where the queue has levels; of priorities beyond the last one too. Most tasks return.
+    returned: [unmodelled::AtomicU64; LEVELS],
+    odd: [[unmodelled::AtomicU64; ENDS]; LEVELS],
 }
+
+/// Ends that are counted by level: returned, panicked, cancelled while it ran.
+pub(crate) const ENDS: usize = 3;
+const PANICKED: u64 = 1;
+const SIGNALLED: u64 = 2;
+/// No end: a future rests.
+const SUSPENDED: u64 = 3;
 
 /// Sums of [`Counters`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +51,9 @@ pub(crate) struct Totals {
     pub(crate) suspended: u64,
     pub(crate) polls: u64,
     pub(crate) parks: u64,
+    pub(crate) in_vain: u64,
+    /// Ends by priority: returned, panicked, cancelled while it ran. They come a moment after those above.
+    pub(crate) levels: [[u64; ENDS]; LEVELS],
 }
 
 impl Counters {
@@ -46,34 +66,67 @@ impl Counters {
             suspended: AtomicU64::new(0),
             polls: AtomicU64::new(0),
             parks: AtomicU64::new(0),
+            in_vain: unmodelled::AtomicU64::new(0),
+            oddly: unmodelled::AtomicU64::new(0),
+            returned: Default::default(),
+            odd: Default::default(),
         }
     }
 
     // Each before the outcome is published: whoever has joined a task finds it counted.
 
+    /// (A build without statistics does not: its pools work, and never tell that they are idle.)
     #[inline]
     pub(crate) fn finish(&self) {
-        bump(&self.finished);
+        if MEASURES {
+            bump(&self.finished);
+        }
     }
     /// A task that was counted as finished turned out to have been signalled in the same moment.
     pub(crate) fn finish_was_signal(&self) {
         bump(&self.mistaken);
+        self.oddly.store(SIGNALLED, Relaxed);
     }
     pub(crate) fn panic(&self) {
         bump(&self.panicked);
+        self.oddly.store(PANICKED, Relaxed);
     }
     pub(crate) fn signal(&self) {
         bump(&self.signalled);
+        self.oddly.store(SIGNALLED, Relaxed);
     }
     /// Before anybody can wake the future: what is polled again was suspended before.
     pub(crate) fn suspend(&self) {
         bump(&self.suspended);
+        self.oddly.store(SUSPENDED, Relaxed);
     }
     pub(crate) fn poll(&self) {
         bump(&self.polls);
     }
     pub(crate) fn park(&self) {
         bump(&self.parks);
+    }
+    pub(crate) fn called_in_vain(&self) {
+        add_one(&self.in_vain);
+    }
+
+    /// The task of this priority that was run last has ended, in whichever way, and everybody has been told. For queues with
+    /// levels only.
+    #[inline]
+    pub(crate) fn ended_at(&self, priority: u8) {
+        let level = usize::from(priority).min(LEVELS - 1);
+        match self.oddly.load(Relaxed) {
+            0 => add_one(&self.returned[level]),
+            how => self.ended_oddly(how, level),
+        }
+    }
+
+    #[cold]
+    fn ended_oddly(&self, how: u64, level: usize) {
+        self.oddly.store(0, Relaxed);
+        if how != SUSPENDED {
+            add_one(&self.odd[level][how as usize]);
+        }
     }
 
     pub(crate) fn read(&self) -> Totals {
@@ -86,6 +139,12 @@ impl Counters {
             suspended: self.suspended.load(Acquire),
             polls: self.polls.load(Relaxed),
             parks: self.parks.load(Relaxed),
+            in_vain: self.in_vain.load(Relaxed),
+            levels: std::array::from_fn(|level| {
+                let mut ends = self.odd[level].each_ref().map(|end| end.load(Relaxed));
+                ends[0] = self.returned[level].load(Relaxed);
+                ends
+            }),
         }
     }
 }
@@ -106,6 +165,15 @@ impl Totals {
         self.finished - self.mistaken
     }
 
+    /// Ends of one of so many levels; what was beyond the last one is the last one's.
+    pub(crate) fn of_level(&self, level: usize, levels: usize) -> [u64; ENDS] {
+        let to = if level + 1 == levels { LEVELS } else { level + 1 };
+        let all = self.levels[level.min(LEVELS - 1)..to].iter();
+        all.fold([0; ENDS], |sum, ends| {
+            std::array::from_fn(|end| sum[end] + ends[end])
+        })
+    }
+
     /// Tasks that were cancelled while they ran.
     pub(crate) fn signalled(&self) -> u64 {
         self.signalled + self.mistaken
@@ -118,6 +186,12 @@ fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Release);
 }
 
+/// The same where no order is asked for.
+#[inline]
+fn add_one(counter: &unmodelled::AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
 impl std::ops::AddAssign for Totals {
     fn add_assign(&mut self, other: Self) {
         self.finished += other.finished;
@@ -127,5 +201,11 @@ impl std::ops::AddAssign for Totals {
         self.suspended += other.suspended;
         self.polls += other.polls;
         self.parks += other.parks;
+        self.in_vain += other.in_vain;
+        for (level, others) in self.levels.iter_mut().zip(other.levels) {
+            for (end, others) in level.iter_mut().zip(others) {
+                *end += others;
+            }
+        }
     }
 }

@@ -4,10 +4,11 @@
 
 use super::event::Event;
 use super::json::Json;
-use super::{Histogram, Lint, Stats};
+use super::{Histogram, LaneCounts, Lint, Stats};
 use crate::Size;
 use crate::queue::Capacity;
 use crate::sync::Arc;
+use std::panic::Location;
 use std::time::{Duration, SystemTime};
 
 /// The version of the JSON: it changes when a reader must.
@@ -36,6 +37,10 @@ pub struct Dump {
     pub settings: Vec<(&'static str, String)>,
     /// Its figures.
     pub stats: Stats,
+    /// Lanes that have something to do.
+    pub lanes: LaneCounts,
+    /// For how long nothing has ended although tasks wait and every worker is busy; see [`Control::stalled`](crate::Control::stalled).
+    pub stalled: Option<Duration>,
     /// What is often a mistake in its settings.
     pub lints: Vec<Lint>,
     /// What its figures say about its size, as a sentence.
@@ -78,7 +83,7 @@ pub struct DumpedTask {
     pub name: Option<String>,
     /// The type of its closure or future.
     pub type_name: &'static str,
-    /// Where in the source it was made: file and line.
+    /// Where in the source it was made: file and line, without its folder.
     pub site: Option<String>,
     /// How urgent it is: 0 is the most.
     pub priority: Option<u8>,
@@ -102,12 +107,20 @@ pub struct DumpedSchedule {
     pub name: Option<String>,
     /// Its plan, as a sentence.
     pub plan: String,
+    /// The zone on whose clocks it runs, of a plan by the calendar.
+    pub zone: Option<String>,
     /// Whether it is paused.
     pub paused: bool,
     /// Runs that have begun, and those that failed.
     pub runs: u64,
     /// Runs that panicked or returned `Err`.
     pub failures: u64,
+    /// Times without a run, because none could start in time.
+    pub missed: u64,
+    /// Times without a run, because one was in progress.
+    pub skipped: u64,
+    /// How the last run went: `none`, `running`, `succeeded` or `failed`.
+    pub outcome: &'static str,
     /// The text of the last failure.
     pub last_error: Option<String>,
     /// The next runs.
@@ -131,6 +144,9 @@ pub struct RejectedTask {
     pub task: Option<String>,
     /// The type of its closure or future.
     pub type_name: &'static str,
+    /// Where in the source it was made, of one from [`Executor::task`](crate::Executor::task) with a name: file and line, without its
+    /// folder.
+    pub site: Option<String>,
     /// How urgent it was: 0 is the most.
     pub priority: u8,
     /// The level it would have waited in, in a queue with levels.
@@ -166,6 +182,12 @@ impl Dump {
                 }
             });
             json.object_field("stats", |json| self.stats.write(json));
+            json.object_field("lanes", |json| {
+                json.field("running", &self.lanes.running);
+                json.field("waiting", &self.lanes.waiting);
+                json.field("oldest_wait", &self.stats.oldest_in_line);
+            });
+            json.field("stalled", &self.stalled);
             json.list_field("lints", &self.lints, |json, lint| {
                 json.field("code", lint.code);
                 json.field("text", &lint.text);
@@ -221,9 +243,13 @@ impl DumpedSchedule {
         json.field("id", &self.id);
         json.field("name", &self.name);
         json.field("plan", &self.plan);
+        json.field("zone", &self.zone);
         json.field("paused", &self.paused);
         json.field("runs", &self.runs);
         json.field("failures", &self.failures);
+        json.field("missed", &self.missed);
+        json.field("skipped", &self.skipped);
+        json.field("outcome", self.outcome);
         json.field("last_error", &self.last_error);
         json.list_field("upcoming", &self.upcoming, |json, at| json.field("at", at));
     }
@@ -243,6 +269,7 @@ impl RejectedTask {
         json.field("answer", self.answer);
         json.field("task", &self.task);
         json.field("type", self.type_name);
+        json.field("site", &self.site);
         json.field("priority", &u32::from(self.priority));
         json.field("level", &self.level);
         json.field("queued", &self.queued);
@@ -254,6 +281,12 @@ impl RejectedTask {
         json.field("oldest_wait", &self.oldest_wait);
         json.field("like_it", &self.like_it);
     }
+}
+
+/// File and line. The folder says little, and may say whose machine it was built on.
+pub(crate) fn site_in_words(site: &'static Location<'static>) -> String {
+    let file = site.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{file}:{}", site.line())
 }
 
 fn bound(capacity: Capacity) -> Option<usize> {
@@ -308,6 +341,7 @@ impl Stats {
             ("threads_stopped", self.threads_stopped),
             ("failed_starts", self.failed_starts),
             ("parks", self.parks),
+            ("spurious_wakeups", self.spurious_wakeups),
             ("polls", self.polls),
             ("wakes", self.wakes),
             ("steals", self.steals),
@@ -326,6 +360,8 @@ impl Stats {
             json.field("would_deadlock", &self.rejected.would_deadlock);
             json.field("caller_ran", &self.rejected.caller_ran);
             json.field("discarded", &self.rejected.discarded);
+            json.field("waited", &self.rejected.waited);
+            json.field("displaced", &self.rejected.displaced);
         });
         json.field("caller_ran_for", &self.caller_ran_for);
         json.field("computed", &self.computed);
@@ -352,6 +388,7 @@ impl Stats {
             json.field("evicted", &level.evicted);
             json.field("share_target", &level.share_target);
             json.field("share_actual", &level.share_actual);
+            json.field("share_lately", &level.share_lately);
             write_histogram(json, "wait", &level.wait);
         });
         json.list_field("views", &self.views, |json, view| {

@@ -7,8 +7,9 @@ use std::fmt;
 use std::time::Duration;
 
 /// Why a task has not started yet, as far as its pool can tell: made by
-/// [`TaskRef::explain`](crate::TaskRef::explain). Its `Display` is a sentence. It is a look at a few counters; asking does not
-/// slow anybody down.
+/// [`TaskRef::explain`](crate::TaskRef::explain). Its `Display` is a sentence; with `{:#}` it also names what runs. Asking takes
+/// some microseconds, however much waits: the counters of each worker are read, and the task is looked for among the first
+/// thousand records at each end of its level, or of its view's line, while the locks of the queue are held.
 ///
 /// ```
 /// let pool = punctual::Pool::builder("web").core_threads(1).build()?;
@@ -32,6 +33,8 @@ pub struct Explanation {
     /// Tasks that run, and threads that run them.
     pub(crate) active: usize,
     pub(crate) threads: usize,
+    /// The names of some that run.
+    pub(crate) running: Vec<Arc<str>>,
     /// It was given a priority, and the queue has no levels.
     pub(crate) ignores_priority: bool,
 }
@@ -66,11 +69,14 @@ impl Explanation {
             expected_start: None,
             active: 0,
             threads: 0,
+            running: Vec::new(),
             ignores_priority: false,
         }
     }
 
-    /// Of the tasks that wait now, at most so many start before it. `None`: it does not wait for a worker or a view.
+    /// Of the tasks that wait now, at most so many start before it, unless somebody moves one of them or runs it in place. Near
+    /// the beginning of its queue or line it is told by its place there, dead entries included; of those far behind all
+    /// others are counted that could come first. `None`: it does not wait for a worker or a view.
     #[must_use]
     pub fn at_most_before(&self) -> Option<usize> {
         self.at_most_before
@@ -82,7 +88,8 @@ impl Explanation {
         self.level
     }
 
-    /// The level it has come to by waiting; `None` where the queue has no levels, or where its arrival was not noted.
+    /// The level it counts as by now: where the queue ages, the one it has come to by waiting. In the line of a view nobody
+    /// ages. `None`: the queue has no levels, the task runs, or it is far behind in a level whose first has risen.
     #[must_use]
     pub fn effective_level(&self) -> Option<usize> {
         self.effective_level
@@ -97,7 +104,14 @@ impl Explanation {
         }
     }
 
-    /// In how long it starts, if those before it take as long as tasks took on average. `None`: there is no telling.
+    /// What the workers run, by name, or by type where a task has none: a few of them.
+    #[must_use]
+    pub fn running(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.running.iter().map(|name| &**name)
+    }
+
+    /// In how long it starts, if those before it take as long as tasks took on average: on the threads of its own part of the
+    /// pool, and, in the line of a view, on as many as the view may have. `None`: there is no telling.
     #[must_use]
     pub fn expected_start(&self) -> Option<Duration> {
         self.expected_start
@@ -119,6 +133,14 @@ impl fmt::Display for Explanation {
             )?,
         }
         write!(f, "; {} tasks run on {} threads", self.active, self.threads)?;
+        if f.alternate() && !self.running.is_empty() {
+            let more = if self.running.len() < self.active {
+                ", .."
+            } else {
+                ""
+            };
+            write!(f, " ({}{more})", self.running.join(", "))?;
+        }
         if let Some(level) = self.level {
             write!(f, "; its level is {level}")?;
         }

@@ -85,6 +85,8 @@ struct Ring {
     records: VecDeque<Record>,
     /// Overwritten since somebody read last.
     lost: u64,
+    /// Ever written.
+    written: u64,
 }
 
 #[derive(Debug, Default)]
@@ -160,6 +162,12 @@ impl Flight {
             ring.lost += 1;
         }
         ring.records.push_back(record);
+        ring.written += 1;
+    }
+
+    /// How many records were ever written.
+    pub(crate) fn written(&self) -> u64 {
+        self.rings.iter().map(|ring| ring.lock().written).sum()
     }
 
     /// Takes everything out of the rings and puts it into the log.
@@ -168,9 +176,12 @@ impl Flight {
         let mut lost = 0;
         for ring in &self.rings {
             // Swapped, not read: whoever writes waits for a few words only.
-            let taken = std::mem::take(&mut *ring.lock());
-            lost += taken.lost;
-            for record in taken.records {
+            let records = {
+                let mut ring = ring.lock();
+                lost += std::mem::take(&mut ring.lost);
+                std::mem::take(&mut ring.records)
+            };
+            for record in records {
                 fresh.extend(self.events_of(&record));
             }
         }

@@ -18,6 +18,7 @@ const BUCKETS: usize = 42 << SUB_BITS;
 pub(crate) struct Recorder {
     buckets: Vec<AtomicU64>,
     sum: AtomicU64,
+    samples: AtomicU64,
 }
 
 impl Recorder {
@@ -25,10 +26,17 @@ impl Recorder {
         Recorder {
             buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             sum: AtomicU64::new(0),
+            samples: AtomicU64::new(0),
         }
     }
 
+    /// How often something was recorded.
+    pub(crate) fn samples(&self) -> u64 {
+        self.samples.load(Relaxed)
+    }
+
     pub(crate) fn record(&self, nanoseconds: u64, weight: u64) {
+        self.samples.fetch_add(1, Relaxed);
         self.buckets[bucket_of(nanoseconds)].fetch_add(weight, Relaxed);
         self.sum.fetch_add(nanoseconds.saturating_mul(weight), Relaxed);
     }

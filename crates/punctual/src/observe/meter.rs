@@ -1,17 +1,20 @@
 //! A pool's figures as metrics: names, labels and values, before anybody writes them down.
 //!
-//! In: controls, each read once. Out: families, for the text of Prometheus and for the `metrics` facade: both show the same.
+//! In: controls; of each the statistics are read once, then its schedules, names, lanes and prices. Out: families, for the text of Prometheus and for the `metrics` facade: both show the same.
 //! Names are those of Micrometer where the meaning is the same, so that boards made for it work. Gauges are read at this
 //! moment; counters begin at 0; durations are seconds, in histograms and never as quantiles. The label `name` is the pool's,
-//! `priority` the level, where the queue has levels.
+//! `priority` the level, where the queue has levels. Neither pools nor schedules need have names of their own, and no two
+//! series may be the same: the second of a name is `name#2`.
 
-use super::{Histogram, Stats};
-use crate::queue::Capacity;
-use crate::{Control, RunOutcome, ScheduleHandle, State};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+mod queue;
+mod schedules;
+mod tasks;
+mod threads;
 
-/// Names of schedules beyond this many are one: `other`.
-pub(crate) const MOST_NAMES: usize = 200;
+use super::Histogram;
+use super::named::MOST_NAMES;
+use crate::Control;
+use std::collections::BTreeSet;
 
 /// All that have one name.
 pub(crate) struct Family {
@@ -101,6 +104,20 @@ impl Pool<'_> {
     }
 }
 
+/// Names that are taken.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    /// The name; or, if somebody has it, one with a number after it.
+    fn own(&mut self, name: &str) -> String {
+        let numbered = (2_u64..).map(|number| format!("{name}#{number}"));
+        let mut candidates = std::iter::once(name.to_owned()).chain(numbered);
+        let free = candidates.find(|candidate| self.0.insert(candidate.clone()));
+        free.unwrap_or_default()
+    }
+}
+
 /// All families of these pools. One that is gone is left out.
 pub(crate) fn families<'a>(controls: impl IntoIterator<Item = &'a Control>) -> Vec<Family> {
     let mut meter = Meter::default();
@@ -108,9 +125,10 @@ pub(crate) fn families<'a>(controls: impl IntoIterator<Item = &'a Control>) -> V
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
     meter.add(build, version, Value::Number(1.0));
     let mut schedules = 0;
+    let mut pools = Names::default();
     for control in controls {
         let Some(stats) = control.stats() else { continue };
-        let name = control.name();
+        let name = pools.own(&control.name());
         let mut pool = Pool {
             meter: &mut meter,
             name: &name,
@@ -119,6 +137,23 @@ pub(crate) fn families<'a>(controls: impl IntoIterator<Item = &'a Control>) -> V
         pool.tasks(&stats);
         pool.waiting(&stats);
         pool.levels(&stats);
+        pool.times_of_tasks(&control.task_times());
+        let lanes = control.lanes();
+        for (state, value) in [("running", lanes.running), ("waiting", lanes.waiting)] {
+            pool.gauge(
+                "executor_lanes",
+                "Lanes of which a task runs, and those in whose line somebody waits.",
+                &[("state", state)],
+                value as f64,
+            );
+        }
+        let cost = control.cost().map(|cost| cost.total).unwrap_or_default();
+        pool.counter(
+            "executor_overhead_seconds_total",
+            "Time that counting, timing and recording took, estimated.",
+            &[],
+            cost.as_secs_f64(),
+        );
         let stalled = control.stalled().unwrap_or_default();
         pool.gauge(
             "executor_stalled_seconds",
@@ -126,332 +161,16 @@ pub(crate) fn families<'a>(controls: impl IntoIterator<Item = &'a Control>) -> V
             &[],
             stalled.as_secs_f64(),
         );
+        let mut names = Names::default();
         for schedule in control.schedules() {
+            if schedules == MOST_NAMES {
+                break;
+            }
             schedules += 1;
-            pool.schedule(&schedule, schedules <= MOST_NAMES);
+            let given = schedule.name();
+            let given = given.unwrap_or_else(|| format!("{}/{}", control.name(), schedule.id()));
+            pool.schedule(&schedule, &names.own(&given));
         }
     }
     meter.families
-}
-
-impl Pool<'_> {
-    fn threads(&mut self, stats: &Stats) {
-        let busy = stats.threads.saturating_sub(stats.idle);
-        for (name, help, value) in [
-            ("executor_active_threads", "Workers that run a task now.", busy),
-            ("executor_pool_size_threads", "Live workers.", stats.threads),
-            (
-                "executor_pool_core_threads",
-                "Configured threads that stay.",
-                stats.size.core,
-            ),
-            (
-                "executor_pool_max_threads",
-                "Configured threads at most.",
-                stats.size.max,
-            ),
-            (
-                "executor_spare_threads",
-                "Threads beyond max that stand in for workers whose task waits.",
-                stats.spare,
-            ),
-        ] {
-            self.gauge(name, help, &[], value as f64);
-        }
-        for (since, value) in [("start", stats.largest), ("resize", stats.largest_since_resize)] {
-            self.gauge(
-                "executor_pool_largest_threads",
-                "The most live workers there were, since the pool was built and since its last resize.",
-                &[("since", since)],
-                value as f64,
-            );
-        }
-        self.counter(
-            "executor_workers_started_total",
-            "Worker threads started.",
-            &[],
-            stats.threads_started as f64,
-        );
-        for (reason, value) in [
-            ("keep_alive", stats.stops.idle),
-            ("resize", stats.stops.surplus),
-            ("shutdown", stats.stops.closed),
-        ] {
-            self.counter(
-                "executor_workers_stopped_total",
-                "Worker threads that ended.",
-                &[("reason", reason)],
-                value as f64,
-            );
-        }
-        for (name, help, value) in [
-            (
-                "executor_workers_failed_starts_total",
-                "Worker threads that the system refused to start.",
-                stats.failed_starts,
-            ),
-            (
-                "executor_worker_parks_total",
-                "How often a worker went to sleep.",
-                stats.parks,
-            ),
-            (
-                "executor_steals_total",
-                "Tasks that a worker took from another's deque.",
-                stats.steals,
-            ),
-            (
-                "executor_steal_failures_total",
-                "Looks at all other deques that found nothing.",
-                stats.failed_steals,
-            ),
-        ] {
-            self.counter(name, help, &[], value as f64);
-        }
-        for state in [
-            State::Running,
-            State::Shutdown,
-            State::Stop,
-            State::Tidying,
-            State::Terminated,
-        ] {
-            let label = format!("{state:?}").to_lowercase();
-            self.gauge(
-                "executor_state",
-                "1 for the state the pool is in.",
-                &[("state", &label)],
-                f64::from(u8::from(stats.state == state)),
-            );
-        }
-        let paused = f64::from(u8::from(stats.paused));
-        self.gauge(
-            "executor_paused",
-            "1 while nothing is taken from the queue.",
-            &[],
-            paused,
-        );
-    }
-
-    fn tasks(&mut self, stats: &Stats) {
-        let direct = stats.submitted - stats.submitted_delayed;
-        for (kind, value) in [("direct", direct), ("delayed", stats.submitted_delayed)] {
-            self.counter(
-                "executor_submitted_tasks_total",
-                "Tasks that were accepted; delayed are those with a time, runs of schedules too.",
-                &[("kind", kind)],
-                value as f64,
-            );
-        }
-        for (outcome, value) in [
-            ("finished", stats.finished),
-            ("panicked", stats.panicked),
-            ("cancelled", stats.cancelled),
-            ("expired", stats.expired),
-            ("evicted", stats.evicted),
-            ("returned", stats.returned),
-        ] {
-            self.counter(
-                "executor_completed_tasks_total",
-                "Accepted tasks that have come to their end, by its kind.",
-                &[("outcome", outcome)],
-                value as f64,
-            );
-        }
-        let rejected = &stats.rejected;
-        for (policy, reason, value) in [
-            ("abort", "full", rejected.full),
-            ("caller_runs", "full", rejected.caller_ran),
-            ("discard", "full", rejected.discarded),
-            ("abort", "shutdown", rejected.shutdown),
-            ("abort", "no_thread", rejected.no_thread),
-            ("block", "would_deadlock", rejected.would_deadlock),
-        ] {
-            self.counter(
-                "executor_rejected_tasks_total",
-                "Tasks that were not accepted, by what became of them and why.",
-                &[("policy", policy), ("reason", reason)],
-                value as f64,
-            );
-        }
-        for (name, help, value) in [
-            (
-                "executor_caller_runs_seconds_total",
-                "Time that submitters lost by running tasks themselves.",
-                stats.caller_ran_for,
-            ),
-            (
-                "executor_worker_busy_seconds_total",
-                "Time that workers ran tasks, sampled.",
-                stats.run.sum(),
-            ),
-            (
-                "executor_task_cpu_seconds_total",
-                "Processor time of tasks, sampled.",
-                stats.computed,
-            ),
-        ] {
-            self.counter(name, help, &[], value.as_secs_f64());
-        }
-        self.times(
-            "executor_seconds",
-            "How long tasks run, sampled.",
-            &[],
-            &stats.run,
-        );
-        for (name, help, value) in [
-            (
-                "executor_long_running_tasks",
-                "Running tasks beyond their slow limit.",
-                stats.slow,
-            ),
-            (
-                "executor_suspended_tasks",
-                "Futures that have begun and wait to be woken.",
-                stats.suspended,
-            ),
-            (
-                "executor_pending_timers",
-                "Delayed tasks whose time has not come.",
-                stats.pending_timers,
-            ),
-        ] {
-            self.gauge(name, help, &[], value as f64);
-        }
-        self.times(
-            "executor_schedule_lag_seconds",
-            "From the time a delayed task was due to when it was put before the workers.",
-            &[],
-            &stats.lateness,
-        );
-    }
-
-    fn waiting(&mut self, stats: &Stats) {
-        if let Capacity::Bounded(capacity) = stats.capacity {
-            let left = capacity.saturating_sub(stats.queued);
-            self.gauge(
-                "executor_queue_capacity_tasks",
-                "How many tasks may wait.",
-                &[],
-                capacity as f64,
-            );
-            self.gauge(
-                "executor_queue_remaining_tasks",
-                "How many more may wait.",
-                &[],
-                left as f64,
-            );
-        }
-        if stats.levels.is_empty() {
-            self.queue(&[], stats.queued, stats.oldest_wait, &stats.wait);
-        }
-    }
-
-    fn queue(
-        &mut self,
-        labels: &[(&'static str, &str)],
-        queued: usize,
-        oldest: Option<Duration>,
-        wait: &Histogram,
-    ) {
-        self.gauge("executor_queued_tasks", "Tasks that wait.", labels, queued as f64);
-        self.gauge(
-            "executor_queue_oldest_wait_seconds",
-            "How long the oldest waiting task has waited, at most; 0 if none waits.",
-            labels,
-            oldest.unwrap_or_default().as_secs_f64(),
-        );
-        self.times(
-            "executor_queue_wait_seconds",
-            "From acceptance to start, sampled.",
-            labels,
-            wait,
-        );
-    }
-
-    fn levels(&mut self, stats: &Stats) {
-        for (number, level) in stats.levels.iter().enumerate() {
-            let priority = number.to_string();
-            let labels = [("priority", &*priority)];
-            self.queue(&labels, level.queued, level.oldest_wait, &level.wait);
-            self.counter(
-                "executor_aged_promotions_total",
-                "Tasks that their wait brought before more urgent ones.",
-                &[("from", &priority)],
-                level.promoted as f64,
-            );
-            if let Some(target) = level.share_target {
-                let actual = level.share_actual.unwrap_or_default();
-                self.gauge(
-                    "executor_share_target_ratio",
-                    "The share it is meant to get.",
-                    &labels,
-                    target,
-                );
-                self.gauge(
-                    "executor_share_actual_ratio",
-                    "The share it got so far.",
-                    &labels,
-                    actual,
-                );
-            }
-        }
-    }
-
-    fn schedule(&mut self, schedule: &ScheduleHandle, is_named: bool) {
-        let stats = schedule.stats();
-        let name = match schedule.name() {
-            Some(name) if is_named => name,
-            None if is_named => format!("{}/{}", self.name, schedule.id()),
-            _ => return,
-        };
-        let own = [("schedule", &*name)];
-        let in_progress = stats.running as u64;
-        let ended_well = stats
-            .runs
-            .saturating_sub(stats.failures)
-            .saturating_sub(in_progress);
-        for (outcome, value) in [("success", ended_well), ("failure", stats.failures)] {
-            self.counter(
-                "executor_schedule_runs_total",
-                "Runs of a schedule that have ended.",
-                &[own[0], ("outcome", outcome)],
-                value as f64,
-            );
-        }
-        for (reason, value) in [("misfire", stats.missed), ("overlap", stats.skipped)] {
-            self.counter(
-                "executor_schedule_skipped_total",
-                "Times of a schedule at which no run began.",
-                &[own[0], ("reason", reason)],
-                value as f64,
-            );
-        }
-        let failing = matches!(stats.last_outcome, RunOutcome::Failed(_));
-        self.gauge(
-            "executor_schedule_failing",
-            "1 if the last run failed.",
-            &own,
-            f64::from(u8::from(failing)),
-        );
-        for (name, help, at) in [
-            (
-                "executor_schedule_next_timestamp_seconds",
-                "When the next run is due; absent if that is not known.",
-                schedule.next_run(),
-            ),
-            (
-                "executor_schedule_last_success_timestamp_seconds",
-                "When the last run that went well ended; absent before.",
-                stats.last_success,
-            ),
-        ] {
-            if let Some(at) = at {
-                self.gauge(name, help, &own, seconds(at));
-            }
-        }
-    }
-}
-
-fn seconds(at: SystemTime) -> f64 {
-    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }

@@ -3,6 +3,10 @@
 //! In: timed runs, each for so many others. Out: two sums. A short run counts as computing: a thread that waits even once is
 //! away for longer. Of a long one the system says how long the thread computed and how long it was ready and had no
 //! processor, which is neither; the rest it waited.
+//!
+//! The system must be asked before a run, when nobody knows how long it will be, and asking costs more than a short run. So it
+//! is asked for a while after each long run, and the next long run of which it was asked stands also for those of which it was
+//! not. Whether it is asked depends on earlier runs only, not on the run itself: no kind of long run counts more than another.
 
 use crate::sync::thread;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
@@ -10,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// From this length on runs are looked at closely; the look takes some microseconds.
 const LONG: Duration = Duration::from_micros(50);
+
+/// So many timed runs after a long one are looked at closely: where one run in thirty is long, hardly a long one is missed, and
+/// where they are rarer the looks cost a few per cent of what the long run took.
+const WATCHED: u32 = 32;
 
 /// Sums over the runs of a pool; see the module's header.
 #[derive(Debug, Default)]
@@ -28,10 +36,13 @@ pub(crate) struct Parts {
     pub(crate) waiting: Duration,
 }
 
-/// One worker's way of looking: closely if its last timed run was long.
+/// One worker's way of looking; see the module's header.
 #[derive(Debug, Default)]
 pub(crate) struct Looker {
-    is_close: bool,
+    /// Timed runs that are still to be looked at closely.
+    watched: u32,
+    /// The weight of long runs that were not.
+    owed: u64,
     begin: Option<Readings>,
 }
 
@@ -54,19 +65,23 @@ impl Looker {
                 at: Instant::now(),
             })
         };
-        self.begin = if self.is_close { readings() } else { None };
+        self.begin = if self.watched > 0 { readings() } else { None };
     }
 
     /// It took so long, and stands for `weight` runs.
     pub(crate) fn end(&mut self, took: Duration, weight: u64, split: &Split) {
         let begin = self.begin.take();
-        self.is_close = took >= LONG;
+        if took < LONG {
+            self.watched = self.watched.saturating_sub(1);
+            split.add(weight, took, Duration::ZERO);
+            return;
+        }
+        self.watched = WATCHED;
         let Some(begin) = begin else {
-            if !self.is_close {
-                split.add(weight, took, Duration::ZERO);
-            }
+            self.owed += weight;
             return;
         };
+        let weight = weight + std::mem::take(&mut self.owed);
         let took = begin.at.elapsed();
         let computing = thread::computed().unwrap_or_default();
         let computing = computing.saturating_sub(begin.computed).min(took);
@@ -114,17 +129,45 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_long_run_is_split_from_the_second_on() {
+    fn a_long_run_is_split_from_the_second_on_which_stands_for_the_first_too() {
         let (split, mut looker) = (Split::default(), Looker::default());
         looker.begin();
-        looker.end(Duration::from_secs(1), 1, &split);
+        looker.end(Duration::from_millis(20), 3, &split);
         assert_eq!(split.read(), Parts::default());
         looker.begin();
         std::thread::sleep(Duration::from_millis(20));
         looker.end(Duration::from_millis(20), 1, &split);
         let parts = split.read();
-        assert_eq!(parts.tasks, 1);
+        assert_eq!(parts.tasks, 4);
         // Most of it; on a busy machine the thread is kept waiting after its sleep.
-        assert!(parts.waiting > Duration::from_millis(10), "{parts:?}");
+        assert!(parts.waiting > Duration::from_millis(4 * 10), "{parts:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn long_runs_between_many_short_ones_all_count() {
+        const ROUNDS: u64 = 20;
+        let (split, mut looker) = (Split::default(), Looker::default());
+        // One in ten, and one in a hundred: in both the run before a long one is short.
+        for shorts in [9, 99] {
+            for _ in 0..ROUNDS {
+                looker.begin();
+                std::thread::sleep(Duration::from_millis(2));
+                looker.end(Duration::from_millis(2), 1, &split);
+                for _ in 0..shorts {
+                    looker.begin();
+                    looker.end(Duration::from_micros(1), 1, &split);
+                }
+            }
+        }
+        // Those that the rare ones still owe.
+        looker.watched = 1;
+        looker.begin();
+        std::thread::sleep(Duration::from_millis(2));
+        looker.end(Duration::from_millis(2), 1, &split);
+        let parts = split.read();
+        assert_eq!(parts.tasks, ROUNDS * (10 + 100) + 1);
+        let all = Duration::from_millis(2 * (2 * ROUNDS + 1));
+        assert!(parts.waiting > all * 3 / 4, "{parts:?}, of {all:?}");
     }
 }

@@ -47,13 +47,21 @@ pub struct Stats {
     pub queued: usize,
     /// How many may wait.
     pub capacity: Capacity,
+    /// Places of the queue that are taken: what the capacity is compared with. Tasks that wait, but for those that came due
+    /// (they need no place), and delayed ones where
+    /// [`capacity_covers_delayed`](crate::PoolBuilder::capacity_covers_delayed) says so.
+    pub occupied: usize,
     /// How long the oldest waiting task has waited, at most: arrivals are noted by samples. What lies in workers' deques
     /// does not count here.
     pub oldest_wait: Option<Duration>,
+    /// How long the oldest of those has waited that stand in a view's line (a lane's, a key's, a limit's), at most.
+    pub oldest_in_line: Option<Duration>,
     /// Tasks accepted.
     pub submitted: u64,
     /// Those among them that had a time: delayed ones, and runs of schedules.
     pub submitted_delayed: u64,
+    /// Runs of schedules among these.
+    pub submitted_runs: RunCounts,
     /// Tasks that a worker took.
     pub taken: u64,
     /// Tasks that returned.
@@ -62,12 +70,16 @@ pub struct Stats {
     pub panicked: u64,
     /// Tasks that were cancelled, before they started or while they ran.
     pub cancelled: u64,
+    /// Those among them whose time had not come.
+    pub cancelled_delayed: u64,
     /// Tasks that waited too long.
     pub expired: u64,
     /// Tasks thrown out for others.
     pub evicted: u64,
     /// Tasks that `stop` and `drain` gave back.
     pub returned: u64,
+    /// Those among them whose time had not come.
+    pub returned_delayed: u64,
     /// Tasks that were not accepted.
     pub rejected: RejectCounts,
     /// How long submitters ran tasks themselves, because the pool was full.
@@ -82,10 +94,14 @@ pub struct Stats {
     pub threads_stopped: u64,
     /// The same by reason.
     pub stops: StopCounts,
+    /// Those ever started, by what for.
+    pub starts: StartCounts,
     /// Starts of worker threads that the system refused.
     pub failed_starts: u64,
     /// How often a worker went to sleep.
     pub parks: u64,
+    /// How often one was called from its sleep, found nothing to do, and went back to it: somebody else had been faster.
+    pub spurious_wakeups: u64,
     /// How often a future was polled.
     pub polls: u64,
     /// How often a suspended future was put into the queue again, because somebody woke it.
@@ -97,7 +113,7 @@ pub struct Stats {
     pub queued_local: usize,
     /// Tasks that a worker took from another's deque.
     pub steals: u64,
-    /// Looks at all other deques that found nothing.
+    /// Looks at all other deques that got nothing: they were empty, or somebody else was just taking.
     pub failed_steals: u64,
     /// Delayed tasks whose time has not come.
     pub pending_timers: usize,
@@ -126,7 +142,8 @@ pub struct Stats {
     /// ([`PoolBuilder::nice`](crate::PoolBuilder::nice)): another than was asked for if it refused.
     pub nice: Option<i32>,
     /// Waits inside tasks, for other tasks, on workers that were not to block
-    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)): refused or warned of.
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)): refused, warned of, or, at the end of a scope, waited
+    /// all the same.
     pub blocking_waits: u64,
 }
 
@@ -147,16 +164,21 @@ impl Stats {
             paused: false,
             queued: 0,
             capacity,
+            occupied: 0,
             oldest_wait: None,
+            oldest_in_line: None,
             submitted: 0,
             submitted_delayed: 0,
+            submitted_runs: RunCounts::default(),
             taken: 0,
             finished: 0,
             panicked: 0,
             cancelled: 0,
+            cancelled_delayed: 0,
             expired: 0,
             evicted: 0,
             returned: 0,
+            returned_delayed: 0,
             rejected: RejectCounts::default(),
             caller_ran_for: Duration::ZERO,
             computed: Duration::ZERO,
@@ -164,8 +186,10 @@ impl Stats {
             threads_started: 0,
             threads_stopped: 0,
             stops: StopCounts::default(),
+            starts: StartCounts::default(),
             failed_starts: 0,
             parks: 0,
+            spurious_wakeups: 0,
             polls: 0,
             wakes: 0,
             wake: none.clone(),
@@ -211,8 +235,10 @@ impl Stats {
         self.spare += annex.spare;
         self.queued += annex.queued;
         self.oldest_wait = self.oldest_wait.max(annex.oldest_wait);
+        self.oldest_in_line = self.oldest_in_line.max(annex.oldest_in_line);
         self.submitted += annex.submitted;
         self.submitted_delayed += annex.submitted_delayed;
+        self.submitted_runs.add(annex.submitted_runs);
         self.caller_ran_for += annex.caller_ran_for;
         self.computed += annex.computed;
         self.slow += annex.slow;
@@ -220,15 +246,19 @@ impl Stats {
         self.finished += annex.finished;
         self.panicked += annex.panicked;
         self.cancelled += annex.cancelled;
+        self.cancelled_delayed += annex.cancelled_delayed;
         self.expired += annex.expired;
         self.evicted += annex.evicted;
         self.returned += annex.returned;
+        self.returned_delayed += annex.returned_delayed;
         self.rejected.add(annex.rejected);
         self.threads_started += annex.threads_started;
         self.threads_stopped += annex.threads_stopped;
         self.stops.add(annex.stops);
+        self.starts.add(annex.starts);
         self.failed_starts += annex.failed_starts;
         self.parks += annex.parks;
+        self.spurious_wakeups += annex.spurious_wakeups;
         self.suspended += annex.suspended;
         self.polls += annex.polls;
         self.wakes += annex.wakes;
@@ -270,6 +300,11 @@ pub struct RejectCounts {
     pub caller_ran: u64,
     /// Dropped by [`Reject::Discard`](crate::Reject).
     pub discarded: u64,
+    /// Those among `full` that had waited for room, in vain ([`Reject::Block`](crate::Reject), or a submission with a limit).
+    pub waited: u64,
+    /// Accepted by [`Reject::DiscardOldest`](crate::Reject), each in the place of a task that was thrown out: no refusal, but
+    /// the pool was as full as for one.
+    pub displaced: u64,
 }
 
 impl RejectCounts {
@@ -280,6 +315,8 @@ impl RejectCounts {
         self.would_deadlock += other.would_deadlock;
         self.caller_ran += other.caller_ran;
         self.discarded += other.discarded;
+        self.waited += other.waited;
+        self.displaced += other.displaced;
     }
 }
 
@@ -307,6 +344,64 @@ impl StopCounts {
     }
 }
 
+/// Worker threads ever started, by what for. A thread is core as long as there are no more than stay, a spare beyond those
+/// that there may be, and otherwise one of a burst.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StartCounts {
+    /// To stay.
+    pub core: u64,
+    /// For a while: there was more to do.
+    pub burst: u64,
+    /// To stand in for workers whose task waits.
+    pub spare: u64,
+}
+
+impl StartCounts {
+    fn add(&mut self, other: StartCounts) {
+        self.core += other.core;
+        self.burst += other.burst;
+        self.spare += other.spare;
+    }
+}
+
+/// Runs of schedules: how many came due, and how many of them a worker took, by the kind of schedule.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Came due, and so were accepted as tasks.
+    pub due: u64,
+    /// Taken, of schedules that keep their pace: [`Schedule::every`](crate::Schedule::every).
+    pub fixed_rate: u64,
+    /// Taken, of those with a pause between runs: [`Schedule::with_delay`](crate::Schedule::with_delay).
+    pub fixed_delay: u64,
+    /// Taken, of those by the calendar.
+    pub cron: u64,
+    /// Taken, of the others: at one instant, or when a trigger says.
+    pub other: u64,
+}
+
+impl RunCounts {
+    fn add(&mut self, other: RunCounts) {
+        self.due += other.due;
+        self.fixed_rate += other.fixed_rate;
+        self.fixed_delay += other.fixed_delay;
+        self.cron += other.cron;
+        self.other += other.other;
+    }
+}
+
+/// Lanes (also those of keys, and sequential executors) that have something to do; made by
+/// [`Control::lanes`](crate::Control::lanes). Those that have not are not counted: they cost nothing, not even that.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaneCounts {
+    /// Those of which a task runs now.
+    pub running: usize,
+    /// Those in whose line somebody waits; no more than about a thousand are counted.
+    pub waiting: usize,
+}
+
 /// One level of the queue.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
@@ -315,6 +410,19 @@ pub struct LevelStats {
     pub queued: usize,
     /// How long the oldest of them has waited, at most.
     pub oldest_wait: Option<Duration>,
+    /// For at least how long tasks have waited here without a break: since the oldest of them came, or since the first look at
+    /// the pool's statistics after the level was last empty. `None`: none waits.
+    pub nonempty_for: Option<Duration>,
+    /// Tasks without a time that were accepted here.
+    pub submitted: u64,
+    /// Tasks of this level that returned; these three are counted a moment after the task's end is known.
+    pub finished: u64,
+    /// Those that panicked.
+    pub panicked: u64,
+    /// Those that were cancelled, before they started or while they ran; not those whose time had not come.
+    pub cancelled: u64,
+    /// Those that `stop` and `drain` gave back; not those whose time had not come.
+    pub returned: u64,
     /// Tasks that a worker took from here, or that somebody who waited for them ran in place.
     pub taken: u64,
     /// Those among them that their wait brought before a more urgent one.
@@ -327,6 +435,9 @@ pub struct LevelStats {
     pub share_target: Option<f64>,
     /// The part of all tasks taken so far that came from here, where the queue has shares.
     pub share_actual: Option<f64>,
+    /// The same of about the last minute: since a look at the pool's statistics that was half a minute to a minute ago, or the
+    /// last one before this, or the beginning. `None` also if no task was taken since.
+    pub share_lately: Option<f64>,
     /// From acceptance to start, sampled.
     pub wait: Histogram,
 }
@@ -363,6 +474,12 @@ impl LevelStats {
     fn add(&mut self, other: &LevelStats) {
         self.queued += other.queued;
         self.oldest_wait = self.oldest_wait.max(other.oldest_wait);
+        self.nonempty_for = self.nonempty_for.max(other.nonempty_for);
+        self.submitted += other.submitted;
+        self.finished += other.finished;
+        self.panicked += other.panicked;
+        self.cancelled += other.cancelled;
+        self.returned += other.returned;
         self.taken += other.taken;
         self.promoted += other.promoted;
         self.expired += other.expired;

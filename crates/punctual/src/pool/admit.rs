@@ -54,14 +54,21 @@ impl Engine {
 
     /// Lets a task in that waits for no time and is no view's. `Ok(true)`: a sleeping worker had to be woken for it. `Err` has not been counted.
     #[inline]
-    pub(crate) fn admit<P: Payload>(self: &Arc<Self>, class: Class, payload: P) -> Result<bool, Refused<P>> {
+    pub(crate) fn admit<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
+        mut payload: P,
+    ) -> Result<bool, Refused<P>> {
         debug_assert!(
             !class.is_apart(),
             "what does not go straight to the queue goes by `admit_any`"
         );
         if class.is_unusual() {
-            if class.is_local() && self.is_local_here() {
-                return self.admit_locally(class, payload);
+            if class.is_local() {
+                match self.admit_locally(class, payload) {
+                    Ok(admitted) => return admitted,
+                    Err(back) => payload = back,
+                }
             }
             if class.is_levelled() {
                 return self.admit_to_level(class, payload);
@@ -345,9 +352,9 @@ impl Engine {
         stamp: bool,
         permit: Permit,
     ) -> Result<bool, Refused<P>> {
-        permit.spend();
+        let minds_lanes = permit.spend();
         if class.is_apart() {
-            return self.publish_apart(class, payload);
+            return self.publish_apart(class, payload, minds_lanes);
         }
         let is_put_off = loop {
             let mut producers = self.room.producers();

@@ -276,6 +276,7 @@ impl Engine {
         if let Some(past) = past {
             stats.add(&past);
         }
+        self.lately.look(&mut stats.levels, self.clock.tick());
         stats
     }
 

@@ -72,7 +72,8 @@ pub enum OnBlocking {
     /// It waits, is counted ([`Stats::blocking_waits`](crate::Stats::blocking_waits)), and the first one is said on
     /// standard error.
     Warn,
-    /// It does not wait: the answer is [`JoinError::is_blocking`](crate::JoinError::is_blocking), and it is counted.
+    /// It does not wait: the answer is [`JoinError::is_blocking`](crate::JoinError::is_blocking), or "not yet" where there is
+    /// no error to give, and it is counted.
     Error,
 }
 
@@ -480,8 +481,7 @@ impl PoolBuilder {
     /// # struct Guard;
     /// # impl Drop for Guard { fn drop(&mut self) { INSIDE.set(false) } }
     /// # fn enter() -> Guard { INSIDE.set(true); Guard }
-    /// // With tokio: `.enter({ let io = runtime.handle().clone(); move || /* a guard that holds */ io.enter() })`; see the
-    /// // example `tokio_io`, which shows how the guard gets its handle.
+    /// // With tokio the guard borrows the runtime's handle, which must live as long as the threads: see the example `tokio_io`.
     /// let pool = punctual::Pool::builder("io").core_threads(1).enter(enter).build()?;
     /// assert!(pool.submit(|| INSIDE.get())?.join()?);
     /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
@@ -526,8 +526,10 @@ impl PoolBuilder {
     }
 
     /// What happens when a task on one of its workers waits for a task that has not ended ([`TaskHandle::join`] and its
-    /// like). For pools whose threads are few and must stay free; what still waits in the queue is run in place under every
-    /// policy, which is no wait. Default: [`OnBlocking::Allow`].
+    /// like), for the next of a group, the end of a schedule or of a lane. For pools whose threads are few and must stay free;
+    /// what still waits in the queue is run in place under every policy, which is no wait. The end of a scope and
+    /// [`Executor::join`](crate::Executor::join) are waited for under every policy, since their tasks borrow, and counted. A
+    /// wait for the end of another pool is not meant. Default: [`OnBlocking::Allow`].
     ///
     /// ```
     /// use punctual::{OnBlocking, Pool};
@@ -584,6 +586,7 @@ impl PoolBuilder {
             max: size.map_or(0, |size| size.max),
             growth: self.growth,
             queue: &self.queue,
+            capacity: self.queue.capacity(),
             reject: &self.reject,
             on_drop: self.on_drop,
             keeps_idle: !self.keep_alive.is_zero(),

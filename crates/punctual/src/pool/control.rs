@@ -9,7 +9,8 @@ use super::engine::Engine;
 use super::{ScheduleHandle, Size, State};
 use crate::ConfigError;
 use crate::handle::TaskRef;
-use crate::observe::{Advice, Lint, Stats};
+use crate::observe::cost::Effort;
+use crate::observe::{Advice, Cost, LaneCounts, Lint, Stats, TaskTimes};
 use crate::sync::{Arc, Weak};
 use crate::task::block::Reference;
 use std::fmt;
@@ -234,6 +235,65 @@ impl Control {
         self.engine()?.stalled()
     }
 
+    /// How long tasks run, by their name, sampled: those without one first, for each level of the queue, then at most two hundred
+    /// names, for each level at which they were seen; all others are one, `other`.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// pool.task(|| ()).name("report").submit()?.join()?;
+    /// assert!(pool.wait_idle(std::time::Duration::from_secs(60)));
+    /// let times = pool.control().task_times();
+    /// let report = times.iter().find(|times| times.name.as_deref() == Some("report"));
+    /// assert_eq!(report.map(|times| times.run.count()), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn task_times(&self) -> Vec<TaskTimes> {
+        self.engine()
+            .map(|engine| engine.observed.names.read())
+            .unwrap_or_default()
+    }
+
+    /// Lanes that have something to do.
+    ///
+    /// ```
+    /// let pool = punctual::Pool::fixed(1)?;
+    /// pool.pause();
+    /// let lane = pool.lane();
+    /// let tasks = [lane.submit(|| ())?, lane.submit(|| ())?];
+    /// assert_eq!(pool.control().lanes().waiting, 1);
+    /// # pool.resume();
+    /// # tasks.into_iter().for_each(|task| task.join().unwrap());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// ```
+    #[must_use]
+    pub fn lanes(&self) -> LaneCounts {
+        let mut sum = LaneCounts::default();
+        for engine in self.parts() {
+            let counts = engine.lane_counts();
+            sum.running += counts.running;
+            sum.waiting += counts.waiting;
+        }
+        sum
+    }
+
+    /// What counting, timing and recording cost this pool, by what it did and what that takes on this machine: an estimate. The
+    /// first call in a process measures the latter, here, for less than a millisecond. `None`: the pool is gone.
+    #[must_use]
+    pub fn cost(&self) -> Option<Cost> {
+        let engine = self.engine()?;
+        let records = engine
+            .recording
+            .as_ref()
+            .map(|recording| recording.flight.written());
+        let mut effort = Effort {
+            records,
+            ..Effort::default()
+        };
+        self.parts().iter().for_each(|part| part.add_effort(&mut effort));
+        Some(effort.cost())
+    }
+
     /// The schedules that have not ended.
     #[must_use]
     pub fn schedules(&self) -> Vec<ScheduleHandle> {
@@ -275,6 +335,14 @@ impl Engine {
             listed.extend(view.list_line(most - listed.len()));
         }
         listed
+    }
+
+    /// What these threads did to be watched.
+    fn add_effort(&self, effort: &mut Effort) {
+        let observed = &self.observed;
+        effort.tasks += self.staff.lock().read().totals().left();
+        effort.runs += observed.run.samples() + observed.names.samples();
+        effort.waits += observed.wait.samples() + observed.wake.samples();
     }
 
     /// See [`Control::workers`].

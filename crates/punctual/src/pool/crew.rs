@@ -15,7 +15,7 @@ use super::Size;
 use super::line::Waiter;
 use super::staff::Departure;
 use super::waits::Waits;
-use crate::observe::StopCounts;
+use crate::observe::{StartCounts, StopCounts};
 use crate::queue::producers::Gate;
 use crate::sync::Arc;
 use crate::sync::unmodelled::{AtomicUsize, Relaxed};
@@ -100,6 +100,7 @@ impl Spares {
 #[derive(Debug, Default)]
 struct Starts {
     made: u64,
+    by_reason: StartCounts,
     failed: u64,
     failed_in_a_row: u32,
     not_before: Tick,
@@ -125,6 +126,7 @@ pub(crate) struct CrewReading {
     pub(crate) largest: usize,
     pub(crate) largest_since_resize: usize,
     pub(crate) starts: u64,
+    pub(crate) starts_by_reason: StartCounts,
     pub(crate) failed_starts: u64,
     pub(crate) stops: StopCounts,
 }
@@ -283,6 +285,14 @@ impl Crew {
     pub(crate) fn started(&mut self) {
         self.starting -= 1;
         self.starts.made += 1;
+        let (live, reasons) = (self.workers - self.starting, &mut self.starts.by_reason);
+        *(if live <= self.size.core {
+            &mut reasons.core
+        } else if live <= self.size.max {
+            &mut reasons.burst
+        } else {
+            &mut reasons.spare
+        }) += 1;
         self.starts.failed_in_a_row = 0;
         self.note_largest();
     }
@@ -388,6 +398,7 @@ impl Crew {
             largest: self.largest,
             largest_since_resize: self.largest_since_resize,
             starts: self.starts.made,
+            starts_by_reason: self.starts.by_reason,
             failed_starts: self.starts.failed,
             stops: self.stops,
         }

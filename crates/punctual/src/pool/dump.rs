@@ -4,10 +4,10 @@
 
 use super::control::{Control, WorkerStats};
 use super::engine::Engine;
-use super::{Pool, ScheduleHandle};
+use super::{Pool, RunOutcome, ScheduleHandle};
 use crate::handle::TaskRef;
 use crate::observe::flight::{Recording, Subject};
-use crate::observe::{Dump, DumpedSchedule, DumpedTask, DumpedWorker, Recent, RejectedTask};
+use crate::observe::{Dump, DumpedSchedule, DumpedTask, DumpedWorker, Recent, RejectedTask, site_in_words};
 use crate::sync::Arc;
 use crate::task::TaskInfo;
 use crate::task::block::Header;
@@ -82,6 +82,8 @@ fn dump(engine: &Arc<Engine>, control: &Control) -> Dump {
         now: recent.now,
         settings: engine.settings_in_words(),
         stats: engine.stats(),
+        lanes: control.lanes(),
+        stalled: control.stalled(),
         lints: engine.lints(),
         advice: engine.advice().to_string(),
         workers: control.workers().into_iter().map(dumped_worker).collect(),
@@ -111,7 +113,8 @@ fn dumped_worker(worker: WorkerStats) -> DumpedWorker {
 }
 
 fn waiting(task: &TaskRef) -> DumpedTask {
-    let why = Some(task.explain().to_string());
+    // What runs is told beside.
+    let why = Some(task.explain_with(false).to_string());
     DumpedTask {
         why,
         ..dumped_task(task)
@@ -119,7 +122,7 @@ fn waiting(task: &TaskRef) -> DumpedTask {
 }
 
 fn dumped_task(task: &TaskRef) -> DumpedTask {
-    let site = task.site().map(|site| format!("{}:{}", site.file(), site.line()));
+    let site = task.site().map(site_in_words);
     DumpedTask {
         id: Some(task.id()),
         name: task.name().map(str::to_owned),
@@ -133,13 +136,23 @@ fn dumped_task(task: &TaskRef) -> DumpedTask {
 
 fn dumped_schedule(schedule: &ScheduleHandle) -> DumpedSchedule {
     let stats = schedule.stats();
+    let plan = schedule.schedule();
     DumpedSchedule {
         id: schedule.id(),
         name: schedule.name(),
-        plan: schedule.schedule().to_string(),
+        plan: plan.to_string(),
+        zone: plan.zone_name().map(String::from),
         paused: schedule.is_paused(),
         runs: stats.runs,
         failures: stats.failures,
+        missed: stats.missed,
+        skipped: stats.skipped,
+        outcome: match stats.last_outcome {
+            RunOutcome::None => "none",
+            RunOutcome::Started => "running",
+            RunOutcome::Succeeded => "succeeded",
+            RunOutcome::Failed(_) => "failed",
+        },
         last_error: stats.last_error,
         upcoming: schedule.upcoming(UPCOMING),
     }

@@ -7,7 +7,7 @@
 
 use super::annex::Annexes;
 use super::builder::Config;
-use super::crew::{Crew, Spares};
+use super::crew::{Crew, CrewReading, Spares};
 use super::fork;
 use super::futures::Suspended;
 use super::keys::Keys;
@@ -15,20 +15,24 @@ use super::owner::Owner;
 use super::refusals::Refusals;
 use super::reject::{Reject, Rejections};
 use super::repeating::Repeating;
-use super::staff::Staff;
+use super::staff::{self, Staff};
 use super::state::{RunState, State};
-use super::timers::Timers;
+use super::timers::{self, Timers};
+use crate::observe::counters::Totals;
 use crate::observe::flight::{Flight, Recording};
+use crate::observe::lately::Lately;
+use crate::observe::named::ByName;
 use crate::observe::split::Split;
-use crate::observe::{Explanation, LevelStats, Recorder, Stats};
+use crate::observe::unbroken::Unbroken;
+use crate::observe::{Explanation, LevelStats, Recorder, RunCounts, Stats};
 use crate::queue::locals::Locals;
 use crate::queue::{Discipline, LEVELS, LevelTally, Room, Tally, kind};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relaxed};
-use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak};
+use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak, asymmetric};
 use crate::task::alarm::Alarm;
 use crate::task::block::{Entry, Header, Origin, Reference};
-use crate::task::home::{Destination, Home, HomeRef, Removal};
+use crate::task::home::{Destination, Home, HomeRef, Removal, Removed};
 use crate::task::hooks::Hooks;
 use crate::task::view::{Crowd, Leaving, View};
 use crate::task::watch::Visible;
@@ -39,6 +43,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
 use std::time::Duration;
+
+/// See [`Engine::counts`].
+pub(super) struct Counts {
+    /// Of the queue alone.
+    pub(super) queue: Tally,
+    pub(super) timed: timers::Reading,
+    staff: staff::Reading,
+    pub(super) crew: CrewReading,
+}
+
+impl Counts {
+    /// Tasks that run.
+    pub(super) fn active(&self) -> usize {
+        let tally = self.queue.with(&self.timed.due);
+        (tally.taken + tally.joined + tally.resumed - self.staff.totals().left()) as usize
+    }
+}
 
 /// See the module's header.
 pub(crate) struct Engine {
@@ -60,6 +81,10 @@ pub(crate) struct Engine {
     pub(super) rejections: Rejections,
     /// The last of them. (An annex's own stays empty.)
     pub(super) refusals: Refusals,
+    /// Since when tasks have waited without a break, as far as somebody looked.
+    unbroken: Unbroken,
+    /// What each level got in the last minute, as far as somebody looked.
+    pub(super) lately: Lately,
     /// Since when nothing has ended although all workers are busy, as far as somebody looked.
     pub(super) stall: Lock<Option<(u64, Tick)>>,
     /// Where events go, if they are kept.
@@ -126,6 +151,8 @@ pub(crate) struct Observed {
     /// The same for each level.
     pub(crate) levels: Vec<Recorder>,
     pub(crate) run: Recorder,
+    /// The same for each name. (An annex's own stays empty.)
+    pub(crate) names: ByName,
     /// What those runs did with their time.
     pub(crate) split: Split,
     /// From a wake to the poll it asked for.
@@ -135,9 +162,24 @@ pub(crate) struct Observed {
     pub(crate) nice: AtomicI64,
     /// Waits of tasks on workers that should not block.
     pub(crate) blocking_waits: AtomicU64,
+    /// Runs of schedules that were taken, in the order of [`RunCounts`].
+    pub(crate) runs: [AtomicU64; 4],
     /// Ticks of schedules.
     pub(crate) missed: AtomicU64,
     pub(crate) skipped: AtomicU64,
+}
+
+impl Observed {
+    fn run_counts(&self, due: u64) -> RunCounts {
+        let [fixed_rate, fixed_delay, cron, other] = self.runs.each_ref().map(|count| count.load(Relaxed));
+        RunCounts {
+            due,
+            fixed_rate,
+            fixed_delay,
+            cron,
+            other,
+        }
+    }
 }
 
 /// Hints for workers, written under the producers' lock and looked at before each task; what they mean is decided under
@@ -180,6 +222,7 @@ impl Engine {
         on_terminated: Option<Box<dyn FnOnce() + Send>>,
     ) -> Arc<Owner> {
         fork::watch();
+        asymmetric::prepare();
         // Not kept in two places: the rule may hold what its drop lets go.
         let reject = std::mem::take(&mut config.reject);
         let spares = Arc::new(Spares::new(config.spare_threads));
@@ -246,6 +289,8 @@ impl Engine {
                 rejections: Rejections::default(),
                 refusals: Refusals::new(),
                 stall: Lock::new(None),
+                unbroken: Unbroken::default(),
+                lately: Lately::default(),
                 is_only_recorded: is_plain && recording.is_some(),
                 recording,
                 timers: Timers::new(&clock, &config),
@@ -272,11 +317,13 @@ impl Engine {
                     wait: Recorder::new(),
                     levels: (0..levels).map(|_| Recorder::new()).collect(),
                     run: Recorder::new(),
+                    names: ByName::new(levels),
                     split: Split::default(),
                     wake: Recorder::new(),
                     lateness: Recorder::new(),
                     nice: AtomicI64::new(i64::MIN),
                     blocking_waits: AtomicU64::new(0),
+                    runs: Default::default(),
                     missed: AtomicU64::new(0),
                     skipped: AtomicU64::new(0),
                 },
@@ -369,6 +416,19 @@ impl Engine {
         staff.visible().map(Visible::slow).sum()
     }
 
+    /// What waits, runs and has ended, at one moment.
+    pub(super) fn counts(&self) -> Counts {
+        // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
+        let settled = || self.timers.tally(|| self.staff.lock().read());
+        let (queue, (timed, staff), crew) = self.room.tally(settled, Crew::read);
+        Counts {
+            queue,
+            timed,
+            staff,
+            crew,
+        }
+    }
+
     /// Of these threads alone; see [`Engine::stats`].
     pub(super) fn own_stats(&self) -> Stats {
         if self.is_forked() {
@@ -376,27 +436,34 @@ impl Engine {
             return Stats::of_nothing(self.state(), self.size(), self.config.queue.capacity());
         }
         let now = self.clock.tick();
-        // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
-        let settled = || self.timers.tally(|| self.staff.lock().read());
-        let (queue, (timed, staff), crew) = self.room.tally(settled, Crew::read);
+        let counts = self.counts();
+        let active = counts.active();
+        let Counts {
+            queue,
+            timed,
+            staff,
+            crew,
+        } = counts;
         let tally = queue.with(&timed.due);
         let delayed = timed.counts;
         let totals = staff.totals();
-        let active = tally.taken + tally.joined + tally.resumed - totals.left();
         let busy = (tally.taken + tally.resumed - staff.own_ends()) as usize;
         let queued = tally.waiting() as usize;
         let in_lines = self.oldest_in_lines();
         let oldest = in_lines.into_iter().chain([self.room.oldest()]).flatten().min();
         let oldest_wait = oldest.filter(|_| queued > 0);
         let oldest_wait = oldest_wait.map(|arrived| waited(arrived, now));
+        let oldest_in_line = in_lines.into_iter().flatten().min();
         // Before the rest: a guard inside the value below would be held to its end.
         let schedules = self.schedules.lock().len();
         let thefts = self.room.locals().map(Locals::counts).unwrap_or_default();
+        // What leaves a deque may leave nothing behind, and nobody says so.
+        let breaks = thefts.taken + thefts.joined;
         Stats {
             state: self.state(),
             size: crew.size,
             threads: crew.threads,
-            active: active as usize,
+            active,
             suspended: totals.suspended.saturating_sub(tally.resumed) as usize,
             idle: crew.threads.saturating_sub(busy),
             spare: crew.spare,
@@ -405,16 +472,21 @@ impl Engine {
             paused: tally.paused,
             queued,
             capacity: tally.capacity,
+            occupied: tally.occupied as usize,
             oldest_wait,
+            oldest_in_line: oldest_in_line.map(|arrived| waited(arrived, now)),
             submitted: queue.accepted() + delayed.accepted,
             submitted_delayed: delayed.accepted,
+            submitted_runs: self.observed.run_counts(delayed.fired),
             taken: tally.taken + tally.joined,
             finished: totals.finished(),
             panicked: totals.panicked,
             cancelled: tally.cancelled + delayed.cancelled + totals.signalled(),
+            cancelled_delayed: delayed.cancelled,
             expired: tally.expired,
             evicted: tally.evicted,
             returned: tally.returned + delayed.returned,
+            returned_delayed: delayed.returned,
             rejected: self.rejections.read(),
             caller_ran_for: self.rejections.caller_ran_for(),
             computed: self.observed.split.read().computing,
@@ -422,8 +494,10 @@ impl Engine {
             threads_started: crew.starts,
             threads_stopped: crew.stops.sum(),
             stops: crew.stops,
+            starts: crew.starts_by_reason,
             failed_starts: crew.failed_starts,
             parks: totals.parks,
+            spurious_wakeups: totals.in_vain,
             polls: totals.polls,
             wakes: tally.woken,
             wake: self.observed.wake.snapshot(),
@@ -439,7 +513,7 @@ impl Engine {
             hook_panics: self.hooks.panics.load(Relaxed),
             wait: self.observed.wait.snapshot(),
             run: self.observed.run.snapshot(),
-            levels: self.level_stats(&tally, &in_lines, now),
+            levels: self.level_stats((&queue, &tally), (&totals, breaks), &in_lines, now),
             views: self.view_stats(now),
             nice: i32::try_from(self.observed.nice.load(Relaxed)).ok(),
             blocking_waits: self.observed.blocking_waits.load(Relaxed),
@@ -455,7 +529,13 @@ impl Engine {
     }
 
     /// Of each level; nothing where there are none.
-    fn level_stats(&self, tally: &Tally, in_lines: &[Option<Tick>; LEVELS], now: Tick) -> Vec<LevelStats> {
+    fn level_stats(
+        &self,
+        (queue, tally): (&Tally, &Tally),
+        (totals, breaks): (&Totals, u64),
+        in_lines: &[Option<Tick>; LEVELS],
+        now: Tick,
+    ) -> Vec<LevelStats> {
         let oldest = self.room.oldest_of_levels();
         let due = self.timers.due.oldest_of_levels();
         let targets = self
@@ -469,11 +549,19 @@ impl Engine {
             let arrived = [oldest[number], due[number], in_lines[number]];
             let arrived = arrived.into_iter().flatten().min();
             let target = targets.get(number).copied();
+            let is_waiting = level.waiting() > 0;
+            let oldest_wait = arrived.filter(|_| is_waiting).map(|arrived| waited(arrived, now));
+            let breaks = breaks + level.drained;
+            let [finished, panicked, signalled] = totals.of_level(number, tally.levels().len());
             LevelStats {
                 queued: level.waiting() as usize,
-                oldest_wait: arrived
-                    .filter(|_| level.waiting() > 0)
-                    .map(|arrived| waited(arrived, now)),
+                oldest_wait,
+                nonempty_for: self.unbroken.look(number, breaks, oldest_wait, is_waiting, now),
+                submitted: queue.levels()[number].accepted(),
+                finished,
+                panicked,
+                cancelled: level.cancelled + signalled,
+                returned: level.returned,
                 taken: taken(level),
                 promoted: level.promoted,
                 expired: level.expired,
@@ -482,6 +570,7 @@ impl Engine {
                 share_actual: target
                     .filter(|_| all > 0)
                     .map(|_| taken(level) as f64 / all as f64),
+                share_lately: None,
                 wait: self.observed.levels[number].snapshot(),
             }
         };
@@ -494,7 +583,7 @@ fn waited(arrived: Tick, now: Tick) -> Duration {
 }
 
 impl Home for Engine {
-    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
+    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed {
         self.remove_task(task, class, how)
     }
 
@@ -575,8 +664,8 @@ impl Home for Engine {
         self.unlist_future(task);
     }
 
-    fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation {
-        self.explain_task(task, remaining)
+    fn explain(&self, task: &Header, remaining: Option<Duration>, with_names: bool) -> Explanation {
+        self.explain_task(task, remaining, with_names)
     }
 
     fn view_name(&self, view: &Arc<View>) -> Arc<str> {

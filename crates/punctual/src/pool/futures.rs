@@ -23,10 +23,11 @@ use crate::sync::{Arc, Lock};
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Reference};
 use crate::task::record::Woken;
-use crate::task::view::{Step, View};
+use crate::task::view::{Coming, Step, View};
 use std::ptr::NonNull;
 
-const PIECES: usize = 16;
+/// One in the models: an address decides which, and a model must go the same way whenever it is asked to.
+const PIECES: usize = if cfg!(loom) { 1 } else { 16 };
 
 /// Futures that have rested and are not over.
 pub(super) struct Suspended {
@@ -49,7 +50,7 @@ impl Suspended {
     fn piece(&self, task: NonNull<Header>) -> &Lock<Vec<Place>> {
         // Blocks are lines of 64 bytes; the multiplication spreads those of one arena.
         let number = (task.addr().get() >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize);
-        &self.pieces[number >> (usize::BITS - PIECES.trailing_zeros())]
+        &self.pieces[(number >> (usize::BITS / 2)) % PIECES]
     }
 
     /// # Safety
@@ -143,7 +144,11 @@ impl Engine {
     fn queue_woken_of_view(&self, class: Class, entry: Entry, new: bool) {
         let view = entry.header().view().map(|view| Arc::clone(&view));
         let mut producers = self.room.producers();
-        let is_in = match self.go_on(view.as_ref(), entry, false) {
+        let coming = Coming {
+            number: producers.accepted_so_far(),
+            is_new: false,
+        };
+        let is_in = match self.go_on(view.as_ref(), entry, coming) {
             Step::Passed(entry) => {
                 entry.header().state.unpark_begun();
                 producers.push_surely(&self.room, class, Woken(entry), true, &self.clock);

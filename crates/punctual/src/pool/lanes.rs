@@ -55,13 +55,7 @@ impl Engine {
         if lane.had_children.load(Relaxed) {
             return self.clear_lines_of(|view| view.is_inside_of(lane));
         }
-        let line = lane.clear_line(&self.crowd).into_iter();
-        line.map(|(arrived, entry)| OutOfLine {
-            arrived,
-            at: lane.clone(),
-            entry,
-        })
-        .collect()
+        self.clear_line_of(lane).collect()
     }
 
     /// Cancels what a closed lane has in the timers; how many.
@@ -97,7 +91,7 @@ impl Engine {
         }
         self.cancel_delayed_of(lane);
         let is_over = || lane.present() == 0;
-        if here(|here| here.is_in_view(lane)) {
+        if is_over() || limit.is_zero() || here(|here| here.is_in_view(lane) || !spare::may_block(here)) {
             return is_over();
         }
         lane.watch(true);

@@ -11,6 +11,7 @@
 //! leader is called for a queued task*: it resigns before it takes anything, and the task it takes is not begun before
 //! somebody else was woken to lead, if anybody sleeps.
 
+use super::deputy::Stint;
 use super::engine::{Attention, Engine};
 use super::state::State;
 use super::timers::{Book, Due, Timer};
@@ -24,12 +25,18 @@ use crate::worker::idle::{Bed, Idle};
 /// At most this many tasks are moved at a time, so that an insertion never waits long.
 const PIECE: usize = 256;
 
+/// While there is surely more, the next piece is moved when so few are left: not everybody waits for who moves it.
+const FEW: u64 = 128;
+
+/// In place of the next look: more is due already, and no clock need be read to know it.
+const AT_ONCE: Tick = 0;
+
 /// Who sleeps until the next look.
 pub(super) struct Leader {
     bed: Arc<Bed>,
-    until: Tick,
+    pub(super) until: Tick,
     /// A spare thread that is no worker: its bed is not among theirs.
-    is_keeper: bool,
+    pub(super) is_keeper: bool,
     /// It stays only because something is to happen.
     is_timed: bool,
 }
@@ -38,6 +45,16 @@ pub(super) struct Leader {
 pub(super) struct Leads {
     pub(super) is_keeper: bool,
     pub(super) is_timed: bool,
+}
+
+/// What a worker that lies down does about the time.
+pub(crate) enum Role {
+    /// Sleeps until then: it is the leader.
+    Leads(Tick),
+    /// Sleeps until then: it is the leader's [`deputy`](super::deputy).
+    StandsBy(Tick),
+    /// Nothing.
+    Sleeps,
 }
 
 /// How to reach a leader, outside the lock.
@@ -69,11 +86,14 @@ impl Engine {
         let is_led = book.leader.is_some();
         let sooner = book.leader.as_ref().filter(|leader| look < leader.until);
         let call = sooner.map(Leader::to_call);
-        self.attention.set(Attention::CLOCK, !is_led);
+        let is_covered = is_led || book.is_covered(look);
+        if self.attention.has(Attention::CLOCK) == is_led {
+            self.attention.set(Attention::CLOCK, !is_led);
+        }
         drop(book);
         match call {
             Some(call) => call.wake(&self.idle),
-            None if !is_led => {
+            None if !is_covered => {
                 // See `Worker::stop_searching`.
                 atomic::fence(SeqCst);
                 self.idle.notify();
@@ -84,12 +104,21 @@ impl Engine {
 
     /// Whether something is to happen and nobody watches the clock for it.
     pub(crate) fn needs_leader(&self) -> bool {
+        self.needs_leader_after(None).0
+    }
+
+    /// As [`Engine::needs_leader`], for a worker that goes to work on such a stint. And whether it may leave all that is due
+    /// and to come to itself and its deputy.
+    pub(crate) fn needs_leader_after(&self, stint: Option<Stint>) -> (bool, bool) {
         if self.timers.next.load(Acquire) == Tick::MAX {
-            return false;
+            return (false, false);
         }
         // The mirror may be old: the last timer may have been cancelled.
-        let book = self.timers.book.lock();
-        book.leader.is_none() && !book.is_empty()
+        let mut book = self.timers.book.lock();
+        let is_needed = book.leader.is_none() && !book.is_empty();
+        let began = stint.map_or(0, |stint| stint.began);
+        let is_left = is_needed && self.leave_it_to_the_deputy(&mut book, stint, began);
+        (is_needed, is_left)
     }
 
     /// As [`Engine::needs_leader`], and a thread would stay to lead: those of a closed pool stay for tasks only.
@@ -97,24 +126,31 @@ impl Engine {
         (self.state() < State::Shutdown || self.timers.pending() > 0) && self.needs_leader()
     }
 
-    /// A worker that lies down asks to lead: until when, if it does.
-    pub(crate) fn lead(&self, bed: &Arc<Bed>, is_timed: bool) -> Option<Tick> {
+    /// A worker that lies down asks to lead. It may come from a stint that began because of the time.
+    pub(crate) fn lead(&self, bed: &Arc<Bed>, is_timed: bool, stint: Option<Stint>) -> Role {
         // The second is raised first, when something is inserted.
         if self.timers.next.load(Acquire) == Tick::MAX && self.timers.pending() == 0 {
-            return None;
+            return Role::Sleeps;
         }
-        let book = self.timers.book.lock();
+        let now = stint.map(|_| self.clock.tick());
+        let mut book = self.timers.book.lock();
+        if let (Some(stint), Some(now)) = (stint, now) {
+            book.note_stint(stint, now);
+        }
         if book.leader.is_some() {
-            return None;
+            return match self.stand_by(&mut book, bed) {
+                Some(until) => Role::StandsBy(until),
+                None => Role::Sleeps,
+            };
         }
-        self.lead_with(
-            book,
-            bed,
-            Leads {
-                is_keeper: false,
-                is_timed,
-            },
-        )
+        let leads = Leads {
+            is_keeper: false,
+            is_timed,
+        };
+        match self.lead_with(book, bed, leads) {
+            Some(until) => Role::Leads(until),
+            None => Role::Sleeps,
+        }
     }
 
     pub(super) fn lead_with(&self, mut book: Guard<'_, Book>, bed: &Arc<Bed>, leads: Leads) -> Option<Tick> {
@@ -162,11 +198,15 @@ impl Engine {
 
     /// Fires if it is time; for those who look at the clock between two tasks. What is due already comes first anyway, so
     /// while there is any the clock, which costs as much as two small tasks, is not looked at.
-    pub(crate) fn look_at_the_clock(&self) {
-        if self.timers.due.looks_empty() && self.is_time() {
+    pub(crate) fn look_at_the_clock(&self, stint: Option<Stint>) {
+        let is_wanted = match self.timers.next.load(Acquire) {
+            AT_ONCE => self.timers.due.glance().1 < FEW,
+            _ => self.timers.due.looks_empty() && self.is_time(),
+        };
+        if is_wanted {
             // If somebody else is at it there is something to take already, or soon.
             if let Some(book) = self.timers.book.try_lock() {
-                self.fire_with(book);
+                self.fire_with(book, stint);
             }
         }
     }
@@ -174,7 +214,7 @@ impl Engine {
     /// Whether something is due, as far as can be seen without a lock.
     pub(crate) fn is_time(&self) -> bool {
         let next = self.timers.next.load(Acquire);
-        next != Tick::MAX && self.clock.tick() >= next
+        next == AT_ONCE || (next != Tick::MAX && self.clock.tick() >= next)
     }
 
     /// Enough is due already to keep everybody busy for a while.
@@ -185,7 +225,7 @@ impl Engine {
     /// Moves tasks whose time has come to the due room, and sees to what else was to happen. A piece at a time: a crowd's
     /// first task does not wait until the last was moved. Whoever runs dry moves the next.
     pub(crate) fn fire(&self) {
-        self.fire_with(self.timers.book.lock());
+        self.fire_with(self.timers.book.lock(), None);
     }
 
     /// As [`Engine::fire`], all of it.
@@ -195,16 +235,20 @@ impl Engine {
         }
     }
 
-    fn fire_with<'a>(&'a self, mut book: Guard<'a, Book>) {
+    fn fire_with<'a>(&'a self, mut book: Guard<'a, Book>, stint: Option<Stint>) {
         let mut piece = Piece::default();
         loop {
-            let more = self.move_piece(&mut book, &mut piece);
+            let now = self.clock.tick();
+            let more = self.move_piece(&mut book, now, &mut piece);
+            let is_covered = self.leave_it_to_the_deputy(&mut book, stint, now);
             drop(book);
             piece.over.clear();
             for unsettled in piece.unsettled.drain(..) {
                 self.settle(unsettled);
             }
-            self.idle.notify();
+            if !is_covered {
+                self.idle.notify();
+            }
             self.start_for_due();
             for other in piece.others.drain(..) {
                 self.ring(other);
@@ -216,29 +260,32 @@ impl Engine {
         }
     }
 
-    fn move_piece(&self, book: &mut Guard<'_, Book>, piece: &mut Piece) -> bool {
-        let now = self.clock.tick();
-        let more = book.take_due(now, &self.clock, &mut piece.due);
+    fn move_piece(&self, book: &mut Guard<'_, Book>, now: Tick, piece: &mut Piece) -> bool {
+        let mut desk = std::mem::take(&mut book.desk);
+        let more = book.take_due(now, &self.clock, &mut desk.due);
         // Before anything else is made of them: a late task may set the next look.
-        book.watch.left(&piece.due);
-        for (index, due) in piece.due.drain(..).enumerate() {
+        book.watch.left(&desk.due);
+        let mut has_runs = false;
+        for (index, due) in desk.due.drain(..).enumerate() {
             let late = now.saturating_sub(due.when);
             match due.value.open() {
                 Due::Task(entry) => {
                     // Of a crowd a sample: those of one piece are late alike.
                     if index.is_multiple_of(SAMPLE) {
-                        piece.samples.push(late);
+                        desk.samples.push(late);
                     }
                     if entry.header().class.is_repeated() {
                         book.counts.accepted += 1;
+                        book.counts.fired += 1;
                         book.runs -= 1;
+                        has_runs = true;
                     }
                     entry.header().state.mark_due();
                     self.became_due(book, &entry, due.when, &mut piece.over);
                     if entry.header().class.is_viewed() {
-                        piece.of_views.push(entry);
+                        desk.of_views.push(entry);
                     } else {
-                        piece.tasks.push(entry);
+                        desk.tasks.push(entry);
                     }
                 }
                 other => {
@@ -252,18 +299,28 @@ impl Engine {
                 }
             }
         }
-        let moved = piece.tasks.len() + piece.of_views.len();
+        let moved = desk.tasks.len() + desk.of_views.len();
         if let Some(recording) = self.recording.as_ref().filter(|_| moved > 0) {
-            recording.fired(now, moved, piece.samples.first().copied().unwrap_or_default());
+            recording.fired(now, moved, desk.samples.first().copied().unwrap_or_default());
         }
-        self.timers.due.append_all(&mut piece.tasks, &self.clock);
-        for entry in piece.of_views.drain(..) {
+        // Before they can be taken.
+        if has_runs {
+            self.timers.wall.read(now, &self.clock);
+        }
+        self.timers.due.append_all(&mut desk.tasks, &self.clock);
+        for entry in desk.of_views.drain(..) {
             piece.unsettled.extend(self.enter_when_due(entry));
         }
         // After they have been written: what is no longer pending can be taken.
-        self.timers.left(book, moved);
-        self.record_lateness(&mut piece.samples, moved);
-        let next = book.next_look(&self.clock).unwrap_or(Tick::MAX);
+        self.timers.left(moved);
+        self.timers.mirror(book);
+        self.record_lateness(&mut desk.samples, moved);
+        book.desk = desk;
+        let next = if more {
+            AT_ONCE
+        } else {
+            book.next_look(&self.clock).unwrap_or(Tick::MAX)
+        };
         self.timers.next.store(next, Release);
         if moved > 0 {
             self.attention.set(Attention::DUE, true);
@@ -286,18 +343,23 @@ impl Engine {
 /// One in this many of a piece is timed.
 const SAMPLE: usize = 16;
 
-/// What is moved at once.
+/// Where what is moved at once lies meanwhile: empty between two pieces, and kept, so that none is paid for twice.
 #[derive(Default)]
-struct Piece {
+pub(super) struct Desk {
     due: Vec<Taken<Timer>>,
     tasks: Vec<Entry>,
     /// Those that go through the gates of views.
     of_views: Vec<Entry>,
+    samples: Vec<Tick>,
+}
+
+/// What is left to do for it without the lock.
+#[derive(Default)]
+struct Piece {
     unsettled: Vec<Unsettled>,
     others: Vec<Due>,
     /// References that are needed no more. The last of a task's drops its result, which is user code: not under the lock.
     over: Vec<Arc<Reference>>,
-    samples: Vec<Tick>,
 }
 
 impl Book {

@@ -107,6 +107,7 @@ impl Engine {
         // After the state: a task that asks for its token from now on gets it fired.
         let mut tokens = self.staff.lock().tokens();
         tokens.extend(self.guests.tokens.lock().iter().cloned());
+        tokens.extend(self.tokens_of_runs());
         for token in tokens {
             token.cancel();
         }
@@ -187,8 +188,11 @@ impl Engine {
         } else {
             Removal::Returned
         };
-        let share = self.remove(entry.pointer(), entry.header().class, how);
-        debug_assert!(share.is_none(), "a task in a queue is not in the timer store");
+        let removed = self.remove(entry.pointer(), entry.header().class, how);
+        debug_assert!(
+            removed.share.is_none(),
+            "a task in a queue is not in the timer store"
+        );
         if !is_scoped {
             return Some(self.taken_out(Unrun::entry(entry)));
         }

@@ -41,16 +41,26 @@ const ANSWER: u32 = 3;
 /// A place in the queue, held for whoever has this: it must be published with, or given back.
 #[derive(Debug)]
 #[must_use = "a permit that is forgotten keeps its place in the queue for ever"]
-pub(crate) struct Permit(());
+pub(crate) struct Permit {
+    /// Whether a lane that is full by now refuses its task.
+    minds_lanes: bool,
+}
 
 impl Permit {
     /// For whoever has just reserved it.
     pub(super) fn of_plan() -> Self {
-        Permit(())
+        Permit { minds_lanes: true }
     }
 
-    /// Its place will be written to.
-    pub(super) fn spend(self) {}
+    /// For a task that a lane's own bound does not concern.
+    pub(super) fn beyond_lanes(self) -> Self {
+        Permit { minds_lanes: false }
+    }
+
+    /// Its place will be written to; says whether a lane may still refuse the task.
+    pub(super) fn spend(self) -> bool {
+        self.minds_lanes
+    }
 }
 
 /// Answer of [`Engine::get_in_line`].
@@ -240,7 +250,7 @@ impl Engine {
 
     /// Gives a permit back, and to the next in line.
     pub(crate) fn release(&self, permit: Permit) {
-        permit.spend();
+        let _ = permit.spend();
         self.give_back(|_| ());
         self.offer_room();
     }
@@ -282,7 +292,7 @@ impl Engine {
             let Some(me) = self.me.upgrade() else { return true };
             let answer = match me.start_for_permit() {
                 Ok(permit) => {
-                    permit.spend();
+                    let _ = permit.spend();
                     GRANTED
                 }
                 Err(Some(_)) => NO_THREAD,

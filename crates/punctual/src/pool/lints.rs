@@ -21,6 +21,8 @@ pub(super) struct Settings<'a> {
     pub(super) max: usize,
     pub(super) growth: Growth,
     pub(super) queue: &'a Queue,
+    /// Not the queue's, which is what it was built with.
+    pub(super) capacity: Capacity,
     pub(super) reject: &'a Reject,
     pub(super) on_drop: OnDrop,
     pub(super) keeps_idle: bool,
@@ -31,7 +33,7 @@ impl Settings<'_> {
     pub(super) fn lints(&self) -> Vec<Lint> {
         let mut lints = Vec::new();
         let mut add = |code, text: String| lints.push(Lint { code, text });
-        if self.queue.capacity() == Capacity::Unbounded && self.growth == Growth::QueueFirst {
+        if self.capacity == Capacity::Unbounded && self.growth == Growth::QueueFirst {
             add(
                 "W001",
                 format!(
@@ -105,6 +107,7 @@ impl Engine {
         Advice::new(
             parallelism(),
             &self.stats(),
+            self.stalled(),
             self.observed.split.read(),
             self.lints(),
         )
@@ -114,11 +117,14 @@ impl Engine {
     pub(super) fn lints(&self) -> Vec<Lint> {
         let size = self.size();
         let reject = self.reject();
+        // Before the rest: the guard must be gone.
+        let capacity = self.room.producers().capacity();
         let settings = Settings {
             core: size.core,
             max: size.max,
             growth: self.config.growth,
             queue: &self.config.queue,
+            capacity,
             reject: &reject,
             on_drop: self.config.on_drop,
             keeps_idle: !self.keep_alive().is_zero(),

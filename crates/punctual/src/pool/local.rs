@@ -21,26 +21,34 @@ use crate::task::Class;
 use crate::task::record::Payload;
 
 impl Engine {
-    /// As [`Engine::admit`], on a worker that has a deque.
+    /// As [`Engine::admit`], on a worker that has a deque; `Err`: the caller is none of this pool's.
     #[inline]
     pub(super) fn admit_locally<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         payload: P,
-    ) -> Result<bool, Refused<P>> {
-        on_own_deque(|local| {
-            let Some(local) = local.filter(|local| local.is_of(self.identity())) else {
-                return self.admit_to_shared(class, payload);
-            };
-            if !local.way_in().is_open() || class.is_levelled() {
-                return self.admit_locally_with_a_look(local, class, payload);
-            }
-            local.push(class, payload, || self.clock.tick());
-            if !local.way_in().is_still_open() {
-                return self.pushed_through_a_shut_door(local);
-            }
-            Ok(self.idle.notify())
+    ) -> Result<Result<bool, Refused<P>>, P> {
+        on_own_deque(|local| match local.filter(|local| local.is_of(self.identity())) {
+            Some(local) => Ok(self.admit_to_deque(local, class, payload)),
+            None => Err(payload),
         })
+    }
+
+    #[inline]
+    fn admit_to_deque<P: Payload>(
+        self: &Arc<Self>,
+        local: &Local,
+        class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
+        if !local.way_in().is_open() || class.is_levelled() {
+            return self.admit_locally_with_a_look(local, class, payload);
+        }
+        local.push(class, payload, || self.clock.tick());
+        if !local.way_in().is_still_open() {
+            return self.pushed_through_a_shut_door(local);
+        }
+        Ok(self.idle.notify())
     }
 
     #[cold]

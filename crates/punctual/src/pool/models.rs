@@ -1,4 +1,5 @@
-//! Loom models of the way in: the line before a pool that is full, and a worker that leaves while a task comes.
+//! Loom models of whole pools: the line before one that is full, a worker that leaves while a task comes, and a stop that meets a
+//! future on its way to rest.
 
 use crate::Pool;
 use crate::models::model;
@@ -47,5 +48,22 @@ fn a_worker_that_leaves_meets_a_task() {
         }
         drop(pool);
         assert_eq!(runs.load(SeqCst), 2);
+    });
+}
+
+/// A future is listed and then looks whether the pool stops; a stop says so and then goes through the list. Loom reports a
+/// deadlock if the future rests for ever.
+#[test]
+fn a_stop_meets_a_future_that_comes_to_rest() {
+    model(2, || {
+        let pool = Pool::builder("model")
+            .core_threads(1)
+            .queue(Queue::unbounded())
+            .build()
+            .unwrap();
+        let task = pool.spawn(std::future::pending::<()>()).unwrap();
+        drop(pool.stop());
+        assert!(task.join().unwrap_err().is_cancelled());
+        assert!(pool.close().terminated);
     });
 }

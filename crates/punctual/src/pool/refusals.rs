@@ -6,10 +6,11 @@
 
 use super::engine::Engine;
 use crate::Reason;
-use crate::observe::RejectedTask;
+use crate::observe::{RejectedTask, site_in_words};
 use crate::sync::Lock;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
-use crate::task::{Class, Priority, TaskInfo};
+use crate::task::record::Slot;
+use crate::task::{Class, Priority};
 use crate::time::Tick;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -75,26 +76,25 @@ impl Refusals {
 impl Engine {
     /// A task goes back to its submitter, is dropped, or is run by it: keeps the facts.
     #[cold]
-    pub(super) fn note_refusal<'a>(
-        &self,
-        class: Class,
-        reason: &Reason,
-        answer: &'static str,
-        task: impl FnOnce() -> TaskInfo<'a>,
-    ) {
+    pub(super) fn note_refusal(&self, class: Class, reason: &Reason, answer: &'static str, slot: &Slot) {
         if self.is_forked() {
             return;
         }
         let top = self.top();
         let now = self.clock.rough_tick();
-        if !top.refusals.is_looked_at(now) && self.recording.is_none() {
+        let is_looked_at = top.refusals.is_looked_at(now);
+        if !is_looked_at && self.recording.is_none() {
             return;
         }
-        let task = task();
+        let task = slot.info();
         let level = self.room.is_levelled().then(|| self.room.level_of(class));
         if let Some(recording) = &self.recording {
             let subject = recording.subject_of(&task, level);
             recording.rejected(subject, self.clock.tick());
+        }
+        // The recorder is told of each; here it has been counted already.
+        if !is_looked_at {
+            return;
         }
         let stats = top.stats();
         top.refusals.keep(RejectedTask {
@@ -104,6 +104,10 @@ impl Engine {
             answer,
             task: task.name.map(str::to_owned),
             type_name: task.type_name,
+            site: slot
+                .peek_entry()
+                .and_then(|entry| entry.header().side()?.site)
+                .map(site_in_words),
             priority: Priority::number(task.priority),
             level,
             queued: stats.queued,

@@ -146,6 +146,10 @@ pub(crate) struct Rejections {
     /// How long, in nanoseconds.
     caller_ran_for: AtomicU64,
     discarded: AtomicU64,
+    /// Of those that were full: after a wait for room.
+    waited: AtomicU64,
+    /// Let in, and the oldest was thrown out for it.
+    displaced: AtomicU64,
 }
 
 impl Rejections {
@@ -173,6 +177,8 @@ impl Rejections {
             would_deadlock: self.would_deadlock.load(Relaxed),
             caller_ran: self.caller_ran.load(Relaxed),
             discarded: self.discarded.load(Relaxed),
+            waited: self.waited.load(Relaxed),
+            displaced: self.displaced.load(Relaxed),
         }
     }
 }
@@ -271,7 +277,7 @@ impl Engine {
             self.rejections.count(&refused.reason, 1);
             let Refused { payload, reason } = refused;
             let slot = Slot::holding(class, payload);
-            self.note_refusal(class, &reason, "refused", || slot.info());
+            self.note_refusal(class, &reason, "refused", &slot);
             // SAFETY: put in above, as this type.
             let payload = unsafe { slot.into_payload() };
             Refused { payload, reason }
@@ -299,9 +305,9 @@ impl Engine {
             reason: refused.reason,
         };
         match patience {
-            Patience::OrHere(limit) => {
-                self.noting(class, refused, |refused| self.admit_within(class, refused, limit))
-            }
+            Patience::OrHere(limit) => self.noting(class, refused, |refused| {
+                self.admit_when_there_is_room(class, refused, limit, Permit::beyond_lanes)
+            }),
             _ if is_barred => Err(refused),
             Patience::Within(limit) => self.noting(class, refused, |refused| {
                 self.admit_within(class, refused, Some(limit))
@@ -360,7 +366,7 @@ impl Engine {
             Answer::Discard => {
                 self.rejections.discarded.fetch_add(1, Relaxed);
                 let slot = Slot::holding(class, refused.payload);
-                self.note_refusal(class, &refused.reason, "discarded", || slot.info());
+                self.note_refusal(class, &refused.reason, "discarded", &slot);
                 // Never accepted, so no hook hears of its end.
                 slot.end_unrun(End::Rejected, None);
                 Ok(false)
@@ -382,7 +388,7 @@ impl Engine {
             // Nobody else has the block yet.
             let _ = entry.header().state.claim();
         }
-        self.note_refusal(class, &refused.reason, "caller_ran", || slot.info());
+        self.note_refusal(class, &refused.reason, "caller_ran", &slot);
         let begin = self.clock.tick();
         self.run_as_guest(&mut slot);
         let took = self.clock.tick().saturating_sub(begin);
@@ -407,6 +413,7 @@ impl Engine {
                 return Err(refused);
             }
             if let Some(slot) = places.evict_for_its_place(None) {
+                self.rejections.displaced.fetch_add(1, Relaxed);
                 places.tell_evicted(slot);
                 return self.publish(class, refused.payload, true, Permit::of_plan());
             }
@@ -460,16 +467,29 @@ impl Engine {
     fn admit_within<P: Payload>(
         self: &Arc<Self>,
         class: Class,
+        refused: Refused<P>,
+        limit: Option<Duration>,
+    ) -> Result<bool, Refused<P>> {
+        self.admit_when_there_is_room(class, refused, limit, |permit| permit)
+    }
+
+    fn admit_when_there_is_room<P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
         mut refused: Refused<P>,
         limit: Option<Duration>,
+        with: impl FnOnce(Permit) -> Permit,
     ) -> Result<bool, Refused<P>> {
         if self.is_own_thread() {
             refused.reason = Reason::WouldDeadlock;
             return Err(refused);
         }
         match self.places_of(class).wait_for_room(limit) {
-            Ok(permit) => self.publish(class, refused.payload, true, permit),
-            Err(None) => Err(refused),
+            Ok(permit) => self.publish(class, refused.payload, true, with(permit)),
+            Err(None) => {
+                self.rejections.waited.fetch_add(1, Relaxed);
+                Err(refused)
+            }
             Err(Some(reason)) => {
                 refused.reason = reason;
                 Err(refused)

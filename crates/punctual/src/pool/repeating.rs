@@ -18,9 +18,10 @@ mod progress;
 use super::engine::Engine;
 use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::unmodelled::Relaxed;
-use crate::sync::{Arc, Lock, WaitWord, Weak};
+use crate::sync::{Arc, Lock, WaitWord, Weak, prefetch};
 use crate::task::block::{Options, Origin};
 use crate::task::decorate::Contexts;
+use crate::task::home::Home;
 use crate::task::view::View;
 use crate::task::{Class, Token, contain, here, panic_text};
 use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Tick, Verdict};
@@ -61,7 +62,7 @@ impl Place {
         match &self.view {
             None => origin,
             Some(view) => Origin {
-                home: view.lend(),
+                home: View::lend(view.clone()),
                 ..origin
             },
         }
@@ -73,8 +74,9 @@ type Failure = Option<String>;
 
 /// What a run does.
 pub(crate) enum Body {
-    /// Runs one at a time: taken out while it runs. The decorators' contexts are those of whoever made the schedule.
-    Alone(Option<Box<Alone>>),
+    /// Runs one at a time. Once the schedule has begun it is in the progress, and taken out there while it runs. The
+    /// decorators' contexts are those of whoever made the schedule.
+    Alone(Option<Alone>),
     /// Runs beside itself, each run in one of the contexts.
     Shared(Arc<dyn Fn(&Run) -> Failure + Send + Sync>, Vec<Contexts>),
     /// Runs that are futures, one at a time: taken out while one is in progress.
@@ -134,8 +136,12 @@ impl Repeating {
         schedule: Schedule,
         at_once: usize,
         place: Place,
-        body: Body,
+        mut body: Body,
     ) -> ScheduleHandle {
+        let alone = match &mut body {
+            Body::Alone(alone) => alone.take(),
+            _ => None,
+        };
         let cursor = Cursor::new(&schedule, &now(engine));
         let repeating = Arc::new(Repeating {
             engine: Arc::downgrade(engine),
@@ -144,7 +150,7 @@ impl Repeating {
             at_once,
             place,
             body: Lock::new(body),
-            progress: Lock::new(Progress::new(schedule, cursor)),
+            progress: Lock::new(Progress::new(schedule, cursor, alone)),
             word: WaitWord::new(0),
         });
         // Before it is armed: a pool that ends from here on finds it, or refuses its first run.
@@ -219,11 +225,12 @@ impl Repeating {
             number,
             what,
         };
-        let options = Options {
+        let is_plain = progress.schedule.name.is_none() && !engine.clock.is_manual();
+        let options = (!is_plain).then(|| Options {
             name: progress.schedule.name.clone(),
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
-        };
+        });
         let origin = self.place.origin(engine);
         let kept = if origin.class.is_future() {
             let kept = engine.keep_future_run(due, origin, options, firing.run_future());
@@ -328,8 +335,10 @@ impl Repeating {
             // Somebody else came here before: he says so when he has dropped it.
             return;
         }
+        let alone = self.progress.lock().alone.take();
         // What a body holds may hold a pool, or panic: outside the lock.
         contain(|| drop(body));
+        contain(|| drop(alone));
         if let Some(engine) = self.engine.upgrade() {
             engine.schedules.lock().remove(&self.number);
         }
@@ -356,16 +365,24 @@ enum Ran {
 impl Repeating {
     /// On a worker, as the body of a task.
     fn run(self: Arc<Self>, number: u64, what: What) {
+        // It was last used a period ago. What follows begins with two readings of clocks: time enough to bring it.
+        let (first, size) = (Arc::as_ptr(&self).cast::<u8>(), size_of::<Self>());
+        (0..size)
+            .step_by(64)
+            .for_each(|line| prefetch(first.wrapping_add(line)));
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        let Some((run, began)) = self.begin(&engine, number, what) else {
+        let Some((run, began, mut alone)) = self.begin(&engine, number, what) else {
             self.arm_next();
             return;
         };
-        let ran = self.run_body(&engine, &run);
+        let ran = match &mut alone {
+            Some(alone) => decorated(&engine, alone.contexts.as_mut(), || (alone.run)(&run)),
+            None => self.run_shared(&engine, &run),
+        };
         let failure = self.tell_failure(&engine, &run, &ran);
-        self.ended(&engine, (&run, began), what, failure);
+        self.ended(&engine, (&run, began), alone, what, failure);
         match ran {
             Ran::Well => {}
             // For the pool it is a task that panicked: counted, told to its hooks.
@@ -388,22 +405,32 @@ impl Repeating {
         Some(text)
     }
 
-    /// Notes that a run begins; `None` if it does not.
-    fn begin(self: &Arc<Self>, engine: &Arc<Engine>, number: u64, what: What) -> Option<(Run, Tick)> {
-        let now = now(engine);
+    /// Notes that a run begins; `None` if it does not. With its body, if that is the only run in progress.
+    fn begin(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        number: u64,
+        what: What,
+    ) -> Option<(Run, Tick, Option<Alone>)> {
         // Dropped after the lock, if it is not used.
         let mut spare;
         let mut progress = self.progress.lock();
+        let now = if progress.schedule.goes_by_ticks() {
+            engine.timers.wall.now(&engine.clock)
+        } else {
+            now(engine)
+        };
         spare = progress.spare.take();
         let as_new = || spare.take_if(Token::is_as_new).unwrap_or_default();
         let token = if self.place.class.is_future() {
             // Its block's own: the same in every poll.
             here(|here| here.token()).unwrap_or_default()
         } else {
-            here(|here| here.token_or(as_new))
+            here(|here| here.adopt_token(as_new))
         };
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
         drop(progress.take_waiting(number)?);
+        engine.observed.runs[progress.schedule.counted_as()].fetch_add(1, Relaxed);
         if progress.phase == Phase::Ended {
             return None;
         }
@@ -420,45 +447,49 @@ impl Repeating {
             drop(progress);
             // This worker is busy with the run: somebody must be there for the next.
             engine.find_successor();
+            return self.begun(engine, run?, now.tick, None);
         }
-        Some((run?, now.tick))
+        let run = run?;
+        let alone = progress.alone.take();
+        drop(progress);
+        self.begun(engine, run, now.tick, alone)
     }
 
-    fn run_body(&self, engine: &Engine, run: &Run) -> Ran {
-        let taken = match &mut *self.body.lock() {
-            Body::Alone(alone) => alone.take().map(Err),
-            Body::Shared(shared, contexts) => Some(Ok((shared.clone(), contexts.pop()))),
-            Body::Spawning(_) | Body::Gone => None,
-        };
-        match taken {
-            None => Ran::Well,
-            Some(Ok((shared, kept))) => {
-                let decorators = &engine.hooks.decorators;
-                // More at once than contexts were captured for: this worker's must do.
-                let is_short = kept.is_none() && !decorators.is_empty();
-                let mut contexts = kept.or_else(|| is_short.then(|| decorators.capture()));
-                let ran = decorated(engine, contexts.as_mut(), || shared(run));
-                if let Body::Shared(_, all) = &mut *self.body.lock()
-                    && all.len() < MOST_CONTEXTS
-                {
-                    all.extend(contexts.take());
-                }
-                drop(contexts);
-                ran
-            }
-            Some(Err(mut alone)) => {
-                let ran = decorated(engine, alone.contexts.as_mut(), || (alone.run)(run));
-                let mut body = self.body.lock();
-                if let Body::Alone(place) = &mut *body {
-                    *place = Some(alone);
-                } else {
-                    // Ended meanwhile.
-                    drop(body);
-                    contain(|| drop(alone));
-                }
-                ran
-            }
+    /// After the section in which the run's token was noted: a pool that stops looks for it after it has raised its state,
+    /// so either it found the token there or its state is seen here.
+    fn begun(
+        &self,
+        engine: &Engine,
+        run: Run,
+        began: Tick,
+        alone: Option<Alone>,
+    ) -> Option<(Run, Tick, Option<Alone>)> {
+        if engine.is_stopping() {
+            run.token.cancel();
         }
+        Some((run, began, alone))
+    }
+
+    fn run_shared(&self, engine: &Engine, run: &Run) -> Ran {
+        let taken = match &mut *self.body.lock() {
+            Body::Shared(shared, contexts) => Some((shared.clone(), contexts.pop())),
+            Body::Alone(_) | Body::Spawning(_) | Body::Gone => None,
+        };
+        let Some((shared, kept)) = taken else {
+            return Ran::Well;
+        };
+        let decorators = &engine.hooks.decorators;
+        // More at once than contexts were captured for: this worker's must do.
+        let is_short = kept.is_none() && !decorators.is_empty();
+        let mut contexts = kept.or_else(|| is_short.then(|| decorators.capture()));
+        let ran = decorated(engine, contexts.as_mut(), || shared(run));
+        if let Body::Shared(_, all) = &mut *self.body.lock()
+            && all.len() < MOST_CONTEXTS
+        {
+            all.extend(contexts.take());
+        }
+        drop(contexts);
+        ran
     }
 
     /// Notes that a run has ended, and arms the next.
@@ -466,10 +497,15 @@ impl Repeating {
         self: &Arc<Self>,
         engine: &Arc<Engine>,
         (run, began): (&Run, Tick),
+        alone: Option<Alone>,
         what: What,
         failure: Option<String>,
     ) {
         let mut progress = self.progress.lock();
+        // It has not ended: while its run is in progress nobody takes the place of the body, or drops it.
+        if alone.is_some() {
+            progress.alone = alone;
+        }
         let now = if progress.schedule.goes_by_ticks() && !engine.clock.is_manual() {
             // By the wall as it stood when the run began: a reading less.
             let tick = engine.clock.tick();
@@ -573,6 +609,13 @@ fn current_token() -> Option<Token> {
 }
 
 impl Engine {
+    /// Those of runs in progress, for a pool that stops.
+    pub(super) fn tokens_of_runs(&self) -> Vec<Token> {
+        let all: Vec<_> = self.schedules.lock().values().cloned().collect();
+        let tokens = |repeating: Arc<Repeating>| repeating.progress.lock().running.clone();
+        all.into_iter().flat_map(tokens).collect()
+    }
+
     /// Ends every schedule: the pool does. Runs in progress go on.
     pub(super) fn drop_repeating(&self) {
         let all: Vec<_> = self.schedules.lock().values().cloned().collect();

@@ -205,3 +205,23 @@ fn a_limit_is_set_while_the_last_worker_goes_to_work() {
         assert_eq!(pool.engine().keepers(), 0);
     });
 }
+
+/// A leader has left the clock to its deputy and is at work for as long as another task has not run, whose time comes then:
+/// whoever brings that wakes the deputy, or somebody sees it who is on the way to bed. (In the models a pool is brisk from the
+/// start, and a deputy sleeps until its leader's time.)
+#[test]
+fn an_earlier_timer_calls_the_deputy() {
+    model(1, || {
+        let pool = builder(2).prestart(true).build().unwrap();
+        let far = pool.after(HOUR, || ()).unwrap();
+        // While this thread sleeps here the workers come to rest, one of them as the leader and one as its deputy.
+        pool.submit(|| ()).unwrap().join().unwrap();
+        let gate = Arc::new(Gate::default());
+        let inside = gate.clone();
+        let waiting = pool.after(NOW, move || inside.pass()).unwrap();
+        let opening = pool.after(NOW, move || gate.open()).unwrap();
+        waiting.join().unwrap();
+        opening.join().unwrap();
+        drop((pool, far));
+    });
+}

@@ -18,18 +18,21 @@ mod ending;
 mod timer;
 
 use super::builder::Config;
+use super::deputy::{Deputy, Pace};
 use super::engine::{Attention, Engine};
-use super::leader::Leader;
+use super::leader::{Desk, Leader};
+use super::state::State;
+use super::wall::Wall;
 use super::watch::{Watch, patience_of};
 use crate::Reason;
 use crate::handle::TaskHandle;
 use crate::queue::{Capacity, Room, Tally};
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
-use crate::sync::{Arc, Lock};
+use crate::sync::{Arc, Lock, Patience};
 use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
-use crate::task::home::Removal;
+use crate::task::home::{Home, Removal, Removed};
 use crate::task::record::Slot;
 use crate::time::{self, Axis, Clock, Store, Tick};
 use ending::Closing;
@@ -58,6 +61,7 @@ pub(crate) struct Timers {
     pub(super) expiries: AtomicUsize,
     /// Spare threads that watch the clock: one or none.
     pub(super) keepers: AtomicUsize,
+    pub(super) wall: Wall,
 }
 
 /// What is under the lock.
@@ -70,6 +74,10 @@ pub(super) struct Book {
     closing: Closing,
     /// Who sleeps until the next look.
     pub(super) leader: Option<Leader>,
+    /// Who sleeps a little longer.
+    pub(super) deputy: Option<Deputy>,
+    pub(super) pace: Pace,
+    pub(super) desk: Desk,
     pub(super) watch: Watch,
 }
 
@@ -77,6 +85,8 @@ pub(super) struct Book {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) accepted: u64,
+    /// Those among them that are runs of schedules.
+    pub(crate) fired: u64,
     pub(crate) cancelled: u64,
     pub(crate) returned: u64,
 }
@@ -98,6 +108,9 @@ impl Timers {
                 runs: 0,
                 closing: Closing::new(config.delayed_at_shutdown, config.repeating_at_shutdown),
                 leader: None,
+                deputy: None,
+                pace: Pace::default(),
+                desk: Desk::default(),
                 watch: Watch::default(),
             }),
             due: Room::with(Capacity::Unbounded, config.discipline.as_ref(), false, clock, ()),
@@ -106,6 +119,7 @@ impl Timers {
             look: AtomicU64::new(Tick::MAX),
             expiries: AtomicUsize::new(0),
             keepers: AtomicUsize::new(0),
+            wall: Wall::new(),
         }
     }
 
@@ -120,9 +134,8 @@ impl Timers {
     }
 
     /// So many tasks have left the stores. Under the lock, so plain steps will do.
-    pub(super) fn left(&self, book: &Book, tasks: usize) {
+    pub(super) fn left(&self, tasks: usize) {
         self.pending.store(self.pending() - tasks, Release);
-        self.mirror(book);
     }
 
     /// For those who look without the lock.
@@ -162,8 +175,8 @@ impl Timers {
     }
 
     /// Takes the first task whose time has come.
-    pub(crate) fn take(&self, slot: &mut Slot, attention: &Attention) -> bool {
-        if self.due.pop(slot, || ()) {
+    pub(crate) fn take(&self, slot: &mut Slot, patience: &mut Patience, attention: &Attention) -> bool {
+        if self.due.pop_with(slot, patience, || ()) {
             return true;
         }
         self.note_whether_due(attention);
@@ -229,8 +242,9 @@ impl Book {
         // The bit stays: whoever won the claim is here, and nobody else asks for it.
         if patience_of(header).is_some() {
             self.watch.expiring -= 1;
+            timers.mirror(self);
         }
-        timers.left(self, 1);
+        timers.left(1);
         match timer.open() {
             Due::Task(entry) => entry,
             Due::Expiry(_) | Due::Alarm(_) | Due::Look => unreachable!("the timer of a task is that task"),
@@ -325,7 +339,7 @@ impl Engine {
         &self,
         due: time::Due,
         origin: Origin,
-        options: Options,
+        options: Option<Options>,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
     where
@@ -342,13 +356,13 @@ impl Engine {
         due: time::Due,
         timer: K,
         origin: Origin,
-        options: Options,
+        options: Option<Options>,
         closure: F,
     ) -> Result<TaskHandle<()>, F>
     where
         F: FnOnce() + Send + 'static,
     {
-        let entry = Entry::delayed(origin, Some(options), timer, closure);
+        let entry = Entry::delayed(origin, options, timer, closure);
         let pointer = entry.pointer();
         match self.keep_until(due.axis, due.at, entry) {
             // SAFETY: the block was made with a handle's share for an `FnOnce()`, and this is that handle.
@@ -363,7 +377,7 @@ impl Engine {
         &self,
         due: time::Due,
         origin: Origin,
-        options: Options,
+        options: Option<Options>,
         future: F,
     ) -> Result<TaskHandle<()>, F>
     where
@@ -380,13 +394,13 @@ impl Engine {
         due: time::Due,
         timer: K,
         origin: Origin,
-        options: Options,
+        options: Option<Options>,
         future: F,
     ) -> Result<TaskHandle<()>, F>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let entry = Entry::future(origin, true, Some(options), timer, future);
+        let entry = Entry::future(origin, true, options, timer, future);
         let pointer = entry.pointer();
         match self.keep_until(due.axis, due.at, entry) {
             // SAFETY: the block was made with a handle's share for this output, and this is that handle.
@@ -408,29 +422,30 @@ impl Engine {
         Some(entry)
     }
 
-    /// A claimed task will not be run; the caller holds a share. What comes back is the share that a store held.
-    pub(super) fn remove_task(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry> {
+    /// A claimed task will not be run; the caller holds a share.
+    pub(super) fn remove_task(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed {
         // SAFETY: the caller holds a share.
         let header = unsafe { task.as_ref() };
-        self.no_longer_expires(header);
-        let share = if class.is_timed() {
+        if header.has_side() {
+            self.no_longer_expires(header);
+        }
+        let removed = if class.is_timed() {
             self.uncover(usize::from(class.is_delayed()));
             self.remove_timed(task, how)
         } else {
             let level = self.room.level_of_task(header);
             self.remove_queued(how, level, header.state.load().is_parked());
-            None
+            Removed::FROM_QUEUE
         };
         // One that is still delayed has not come to its view.
-        if class.is_viewed() && share.is_none() {
+        if class.is_viewed() && removed.share.is_none() {
             self.leaves_view_unrun(header, how);
         }
-        share
+        removed
     }
 
-    /// A claimed task of a timed class will not be run: it leaves the store, or is counted out of the due room. The
-    /// share that the store held comes back.
-    fn remove_timed(&self, pointer: NonNull<Header>, how: Removal) -> Option<Entry> {
+    /// A claimed task of a timed class will not be run: it leaves the store, or is counted out of the due room.
+    fn remove_timed(&self, pointer: NonNull<Header>, how: Removal) -> Removed {
         let mut book = self.timers.book.lock();
         // SAFETY: the caller holds a share and the claim.
         let header = unsafe { pointer.as_ref() };
@@ -442,7 +457,7 @@ impl Engine {
             } else if self.timers.due.remove(how, level) {
                 self.timers.due.sweep();
             }
-            return None;
+            return Removed::FROM_QUEUE;
         }
         let entry = book.forget(pointer, &self.timers);
         // A run of a schedule is accepted when its time has come.
@@ -452,7 +467,11 @@ impl Engine {
             _ => book.counts.cancelled += 1,
         }
         self.nothing_to_wait_for(book);
-        Some(entry)
+        Removed {
+            share: Some(entry),
+            // Whoever closes the pool after this sees under the book's lock that the task is gone.
+            is_awaited: self.is_told_of_ends() || self.state() >= State::Shutdown,
+        }
     }
 
     /// Whether there is anything to take, at a glance.

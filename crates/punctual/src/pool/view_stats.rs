@@ -3,15 +3,13 @@
 //! In: a view. Out: its name and its numbers; for those with a limit or a name also in the pool's statistics.
 
 use super::engine::Engine;
-use crate::observe::{Recorder, ViewStats};
+use super::views::LINES_SEEN;
+use crate::observe::{LaneCounts, Recorder, ViewStats};
 use crate::queue::LEVELS;
 use crate::sync::{Arc, Weak};
 use crate::task::view::{Kind, View};
 use crate::time::Tick;
 use std::time::Duration;
-
-/// A snapshot looks at so many lines: there may be a hundred thousand, and they are much alike then.
-const LINES_SEEN: usize = 1024;
 
 impl Engine {
     /// Lists a view for as long as it is there.
@@ -56,8 +54,10 @@ impl Engine {
             };
         }
         let reading = view.read();
-        // What has its slots arrived before what stands in line; of that the queue knows.
+        // What has its slots arrived before what stands in line; not before the oldest of the queue, nor before somebody of the
+        // view has waited at every moment.
         let in_queue = reading.is_in_queue.then(|| self.room.oldest()).flatten();
+        let in_queue = in_queue.map(|oldest| reading.since.map_or(oldest, |since| since.max(oldest)));
         let oldest = in_queue.into_iter().chain(reading.oldest).min();
         let oldest = oldest.filter(|_| reading.queued > 0);
         ViewStats {
@@ -70,6 +70,31 @@ impl Engine {
                 Some(shown) => shown.wait.snapshot(),
                 None => Recorder::new().snapshot(),
             },
+        }
+    }
+
+    /// Lanes that have something to do: those that workers are at, and those with somebody in line.
+    pub(super) fn lane_counts(&self) -> LaneCounts {
+        let posts = self.staff.lock().posts().to_vec();
+        let mut running: Vec<usize> = Vec::new();
+        for task in posts
+            .iter()
+            .flat_map(|post| post.visible.stage.look())
+            .filter_map(|seen| seen.task)
+        {
+            let view = task.header().view().map(|view| Arc::clone(&view));
+            let lanes = view
+                .iter()
+                .flat_map(|view| view.chain())
+                .filter(|view| is_lane(view.kind));
+            running.extend(lanes.map(|view| view.identity()));
+        }
+        running.sort_unstable();
+        running.dedup();
+        let in_line = self.crowd.some(LINES_SEEN);
+        LaneCounts {
+            running: running.len(),
+            waiting: in_line.iter().filter(|view| is_lane(view.kind)).count(),
         }
     }
 
@@ -89,4 +114,8 @@ impl Engine {
         };
         format!("{outer}/{own}").into()
     }
+}
+
+fn is_lane(kind: Kind) -> bool {
+    matches!(kind, Kind::Sequential | Kind::Keyed | Kind::Lane)
 }

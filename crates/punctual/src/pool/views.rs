@@ -7,7 +7,9 @@
 //!
 //! **Locks.** A task goes on, and enters the queue, under the producers' lock, with one gate's lock inside at a time; so the
 //! order of a line is the order of the queue. A due task goes through its gates under the book's lock instead. A slot for
-//! which nobody stands in line is given back under the gate's lock alone.
+//! which nobody stands in line is given back under the gate's lock alone. One that goes to the next in line, where there is no
+//! other gate and no level, is given under the consumers' lock, and the task waits on their side
+//! ([`Handed`]): the producers are not held up by tasks that end.
 
 #![allow(unsafe_code)]
 
@@ -16,6 +18,7 @@ use super::crew::Crew;
 use super::engine::{Attention, Engine};
 use crate::Reason;
 use crate::handle::end_waiting;
+use crate::queue::Handed;
 use crate::queue::producers::Producers;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
@@ -24,8 +27,11 @@ use crate::task::block::{Entry, Header};
 use crate::task::home::Removal;
 use crate::task::record::{Payload, Slot, Woken};
 use crate::task::state::Claim;
-use crate::task::view::{Barred, Leaving, Left, Step, View};
+use crate::task::view::{Barred, Coming, Leaving, Left, Parked, Step, View};
 use crate::time::Tick;
+
+/// So many lines are looked through for one task: there may be a hundred thousand, and they are much alike then.
+pub(super) const LINES_SEEN: usize = 1024;
 
 /// What moving tasks on left to be done when the locks are free.
 #[derive(Default)]
@@ -41,7 +47,7 @@ struct Wake {
 
 /// A task that was taken out of a line, and the view whose line it was.
 pub(super) struct OutOfLine {
-    pub(super) arrived: Tick,
+    pub(super) number: u64,
     pub(super) at: Arc<View>,
     pub(super) entry: Entry,
 }
@@ -118,11 +124,28 @@ impl Engine {
         Ok(is_in && self.idle.notify())
     }
 
+    /// As [`Engine::admit_to_view`], of the view that the task has a share of.
+    pub(crate) fn admit_to_own_view(self: &Arc<Self>, entry: Entry) -> Result<bool, Refused<Entry>> {
+        let view = view_of(entry.header());
+        self.admit_to_view(&view, entry)
+    }
+
+    /// Lets a task of this view in, if nobody has to be asked; else it comes back. `Ok`: whether it is in the queue, of which
+    /// the caller tells the workers.
+    pub(crate) fn admit_if_open(&self, view: &Arc<View>, entry: Entry) -> Result<bool, Entry> {
+        let mut producers = self.room.producers();
+        if !producers.is_open() || view.admits().is_err() {
+            return Err(entry);
+        }
+        Ok(self.enter(&mut producers, view, entry))
+    }
+
     /// As [`Engine::publish`] for what does not go straight to the queue: a permit is held.
     pub(super) fn publish_apart<P: Payload>(
         self: &Arc<Self>,
         class: Class,
         payload: P,
+        minds_lanes: bool,
     ) -> Result<bool, Refused<P>> {
         if class.is_delayed() {
             return self.publish_covered(class, payload);
@@ -131,19 +154,27 @@ impl Engine {
             Ok(entry) => entry,
             Err(_) => unreachable!("a view's task is a block"),
         };
-        self.publish_to_view(entry).map_err(|refused| Refused {
-            payload: P::of_entry(refused.payload),
-            reason: refused.reason,
-        })
+        self.publish_to_view(entry, minds_lanes)
+            .map_err(|refused| Refused {
+                payload: P::of_entry(refused.payload),
+                reason: refused.reason,
+            })
     }
 
-    fn publish_to_view(self: &Arc<Self>, entry: Entry) -> Result<bool, Refused<Entry>> {
+    fn publish_to_view(self: &Arc<Self>, entry: Entry, minds_lanes: bool) -> Result<bool, Refused<Entry>> {
         let view = view_of(entry.header());
         let mut producers = self.room.producers();
-        if producers.is_closed() || view.is_closed() {
+        // Once more: others may have filled the lane since the look with which the permit was reserved.
+        let barred = match view.admits() {
+            _ if producers.is_closed() => Some(Barred::Closed),
+            Err(Barred::Full { .. }) if !minds_lanes => None,
+            admitted => admitted.err(),
+        };
+        if let Some(barred) = barred {
             drop(producers);
             self.give_back(|_| ());
-            let reason = Reason::ShutDown;
+            self.serve_line();
+            let reason = self.reason_of_barred(barred);
             return Err(Refused {
                 payload: entry,
                 reason,
@@ -179,7 +210,11 @@ impl Engine {
     /// Sets a task that has just been accepted on its way. True: it is in the queue.
     fn enter(&self, producers: &mut Producers<Crew>, view: &Arc<View>, entry: Entry) -> bool {
         let class = entry.header().class;
-        match self.go_on(Some(view), entry, true) {
+        let coming = Coming {
+            number: producers.accepted_so_far(),
+            is_new: true,
+        };
+        match self.go_on(Some(view), entry, coming) {
             Step::Passed(entry) => {
                 producers.push_surely(&self.room, class, entry, true, &self.clock);
                 true
@@ -212,7 +247,11 @@ impl Engine {
             view.chain().for_each(|view| view.arrive());
             return Some(Unsettled::Closed(entry));
         }
-        let Step::Passed(entry) = self.go_on(Some(&view), entry, true) else {
+        let coming = Coming {
+            number: self.room.accepted_so_far(),
+            is_new: true,
+        };
+        let Step::Passed(entry) = self.go_on(Some(&view), entry, coming) else {
             return None;
         };
         if !entry.header().state.unpark() {
@@ -238,16 +277,18 @@ impl Engine {
         }
     }
 
-    /// From gate to gate, outwards, to a slot in each or to a place in line. With `accept`, counts it in all of them.
-    pub(super) fn go_on(&self, from: Option<&Arc<View>>, entry: Entry, accept: bool) -> Step {
+    /// From gate to gate, outwards, to a slot in each or to a place in line. A new one is counted in all of them.
+    pub(super) fn go_on(&self, from: Option<&Arc<View>>, entry: Entry, coming: Coming) -> Step {
         let mut entry = entry;
         let mut next = from;
         while let Some(view) = next {
             next = view.parent.as_ref();
-            match view.pass(entry, accept, &self.crowd, &self.clock) {
+            match view.pass(entry, coming, &self.crowd, &self.clock) {
                 Step::Passed(back) => entry = back,
                 Step::Parked => {
-                    if accept && let Some(outer) = next {
+                    if coming.is_new
+                        && let Some(outer) = next
+                    {
                         outer.chain().for_each(|view| view.arrive());
                     }
                     return Step::Parked;
@@ -286,8 +327,8 @@ impl Engine {
     /// Gives the caller's slot to the next in line, or back.
     fn hand_on(&self, producers: &mut Producers<Crew>, view: &Arc<View>, wake: &mut Wake) {
         loop {
-            let entry = match view.next(&self.crowd) {
-                Ok(entry) => entry,
+            let Parked { entry, number, .. } = match view.next(&self.crowd, |_| true) {
+                Ok(parked) => parked,
                 Err(left) => {
                     wake.tells |= left == Left::Tell;
                     return;
@@ -297,7 +338,11 @@ impl Engine {
                 self.drop_dead(producers, entry, view, wake);
                 continue;
             }
-            let Step::Passed(entry) = self.go_on(view.parent.as_ref(), entry, false) else {
+            let coming = Coming {
+                number,
+                is_new: false,
+            };
+            let Step::Passed(entry) = self.go_on(view.parent.as_ref(), entry, coming) else {
                 return;
             };
             if entry.is_begun() {
@@ -360,14 +405,66 @@ impl Engine {
         match view.leave(how) {
             Left::Nothing => {}
             Left::Tell => self.tell(),
-            Left::Slot => self.move_on(|producers, wake| self.hand_on(producers, view, wake)),
+            Left::Slot => self.hand_over(view),
         }
+    }
+
+    /// Gives the caller's slot to the next in line without the producers' lock, if there is no gate further out and no
+    /// level to go to.
+    fn hand_over(&self, view: &Arc<View>) {
+        let is_plain = view.parent.is_none() && !self.room.is_levelled();
+        let left = if is_plain {
+            self.hand_to_consumers(view)
+        } else {
+            Some(Left::Slot)
+        };
+        match left {
+            // It can be taken.
+            None => {
+                self.idle.notify();
+            }
+            Some(Left::Slot) => self.move_on(|producers, wake| self.hand_on(producers, view, wake)),
+            Some(Left::Tell) => self.tell(),
+            Some(Left::Nothing) => {}
+        }
+    }
+
+    /// `Some`: nobody was there; or, with [`Left::Slot`], somebody who cannot go that way: a future that has begun, or a task
+    /// of the due room.
+    fn hand_to_consumers(&self, view: &Arc<View>) -> Option<Left> {
+        let mut dead = Vec::new();
+        let is_direct = |entry: &Entry| !entry.header().class.is_timed() && !entry.is_begun();
+        // In one section with the queue's consumers: a drain finds the task in the line or in the queue.
+        let taken_in = self.room.take_in(|| {
+            loop {
+                let Parked {
+                    entry,
+                    arrived,
+                    number,
+                } = view.next(&self.crowd, is_direct)?;
+                // Claimed in line, or as it left: the slot here is still to be given.
+                if !entry.is_dead_in_line() && entry.header().state.unpark() {
+                    return Ok(Handed {
+                        entry,
+                        number,
+                        arrived,
+                    });
+                }
+                dead.push(entry);
+            }
+        });
+        for entry in dead {
+            // One of a view inside this one has a slot there.
+            self.gives_back_inner(entry.header(), view);
+            entry.let_go();
+        }
+        taken_in.err()
     }
 
     /// A slot that was taken on trial goes back; nobody has to hear of it.
     pub(super) fn release_one(&self, view: &Arc<View>) {
         if view.leave(Leaving::Unrun) == Left::Slot {
-            self.move_on(|producers, wake| self.hand_on(producers, view, wake));
+            self.hand_over(view);
         }
     }
 
@@ -419,7 +516,7 @@ impl Engine {
         }
     }
 
-    /// Takes everybody out of all lines, in the order of their arrival. Under the producers' lock.
+    /// Takes everybody out of all lines, in the order in which they were accepted, or came due. Under the producers' lock.
     pub(super) fn clear_lines(&self) -> Vec<OutOfLine> {
         self.clear_lines_of(|_| true)
     }
@@ -427,15 +524,19 @@ impl Engine {
     pub(super) fn clear_lines_of(&self, is_wanted: impl Fn(&Arc<View>) -> bool) -> Vec<OutOfLine> {
         let mut all = Vec::new();
         for at in self.crowd.all().into_iter().filter(is_wanted) {
-            let line = at.clear_line(&self.crowd);
-            all.extend(line.into_iter().map(|(arrived, entry)| OutOfLine {
-                arrived,
-                at: at.clone(),
-                entry,
-            }));
+            all.extend(self.clear_line_of(&at));
         }
-        all.sort_by_key(|each| each.arrived);
+        all.sort_by_key(|each| each.number);
         all
+    }
+
+    pub(super) fn clear_line_of(&self, at: &Arc<View>) -> impl Iterator<Item = OutOfLine> + use<> {
+        let (line, at) = (at.clear_line(&self.crowd), at.clone());
+        line.into_iter().map(move |parked| OutOfLine {
+            number: parked.number,
+            at: at.clone(),
+            entry: parked.entry,
+        })
     }
 
     /// What a task that was taken out of a line holds further in goes back.
@@ -446,35 +547,72 @@ impl Engine {
         }
     }
 
-    /// Throws a waiting task out and reserves its place for the caller: of the queue, or, if there is none, of a view's
-    /// line. With `below`, one that is less urgent than that level.
+    /// Throws a waiting task out and reserves its place for the caller. Without levels: the oldest of the queue, or, if there is
+    /// none, of a view's line. With levels: the least urgent of both, of equally urgent ones the older, as far as their arrivals
+    /// were noted. With `below`, one that is less urgent than that level.
     pub(super) fn evict_for_its_place(&self, below: Option<usize>) -> Option<Slot> {
-        self.room.evict_for_its_place(below, &self.clock).or_else(|| {
-            let entry = self.evict_from_line(below)?;
-            Some(Slot::holding(entry.header().class, entry))
-        })
+        let of_queue = |below| self.room.evict_for_its_place(below, &self.clock);
+        if !self.room.is_levelled() {
+            return of_queue(below).or_else(|| self.evict_from_line(&self.last_in_line(below)?));
+        }
+        let Some(last) = self.last_in_line(below) else {
+            return of_queue(below);
+        };
+        let oldest = self.room.oldest_of_levels()[last.level];
+        let is_queue_older = oldest.is_none_or(|oldest| oldest <= last.arrived);
+        let bar = if is_queue_older {
+            last.level.checked_sub(1)
+        } else {
+            Some(last.level)
+        };
+        of_queue(bar)
+            .or_else(|| self.evict_from_line(&last))
+            // A worker, or a canceller, was faster.
+            .or_else(|| of_queue(below))
     }
 
-    fn evict_from_line(&self, below: Option<usize>) -> Option<Entry> {
-        let mut producers = self.room.producers();
-        // A due task holds no place.
-        let is_worth_less = |task: &Header| below.is_none_or(|below| self.room.level_of(task.class) > below);
-        let claim = |task: &Header| {
-            let may_go = !task.class.is_timed() && is_worth_less(task);
-            may_go && task.state.claim_to_remove() == Claim::Won
-        };
-        for at in self.crowd.all() {
-            if let Some(entry) = at.take_first(&self.crowd, claim) {
-                let level = self.room.level_of(entry.header().class);
-                self.room.remove_aside(Removal::Evicted, level);
-                producers.reserve();
-                drop(producers);
-                self.gives_back_inner(entry.header(), &at);
-                return Some(entry);
+    /// The least urgent of those in line that may be thrown out, and the oldest of these.
+    fn last_in_line(&self, below: Option<usize>) -> Option<LastInLine> {
+        let mut last: Option<LastInLine> = None;
+        let level_of = |task: &Header| self.level_to_evict(task, below);
+        for at in self.crowd.each().take(LINES_SEEN) {
+            if let Some((level, arrived)) = at.least_urgent(level_of)
+                && last
+                    .as_ref()
+                    .is_none_or(|last| level > last.level || (level == last.level && arrived < last.arrived))
+            {
+                last = Some(LastInLine { at, level, arrived });
             }
         }
-        None
+        last
     }
+
+    /// The level of a task that may be thrown out for one of the level `below`. A due task holds no place.
+    fn level_to_evict(&self, task: &Header, below: Option<usize>) -> Option<usize> {
+        let level = self.room.level_of(task.class);
+        let may_go = !task.class.is_timed() && below.is_none_or(|below| level > below);
+        may_go.then_some(level)
+    }
+
+    fn evict_from_line(&self, last: &LastInLine) -> Option<Slot> {
+        let mut producers = self.room.producers();
+        let claim = |task: &Header| {
+            self.level_to_evict(task, None) == Some(last.level) && task.state.claim_to_remove() == Claim::Won
+        };
+        let entry = last.at.take_first(&self.crowd, claim)?;
+        self.room.remove_aside(Removal::Evicted, last.level);
+        producers.reserve();
+        drop(producers);
+        self.gives_back_inner(entry.header(), &last.at);
+        Some(Slot::holding(entry.header().class, entry))
+    }
+}
+
+/// A task in a line that others are worth more than.
+struct LastInLine {
+    at: Arc<View>,
+    level: usize,
+    arrived: Tick,
 }
 
 /// See [`Engine::enter_when_due`].

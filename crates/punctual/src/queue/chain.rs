@@ -11,12 +11,13 @@ use super::segment::{Owned, SAMPLE_EVERY, Segment, WORDS};
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Header, Reference};
-use crate::task::record::{self, Arrival, Dead, MAX_WORDS, Payload, Slot, turn_of};
+use crate::task::record::{self, Arrival, Dead, MAX_WORDS, Payload, Slot, Table, turn_of};
 use crate::time::{Clock, MEASURES, Tick};
+use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
-/// Words before a record in a log whose records have an age: the number of those accepted before it, and one; then its
-/// time of arrival.
+/// Words before a record in a log whose records have an age: the [`rank`](super::rules::rank) of the number of those
+/// accepted before it, and one; then its time of arrival.
 pub(super) const AGE: usize = 2;
 
 /// Where producers write.
@@ -193,6 +194,11 @@ impl Tail {
         self.count == 0
     }
 
+    /// Whether the record that was written last opened the chain.
+    pub(super) fn is_first(&self) -> bool {
+        self.count == 1
+    }
+
     /// Whether a record of so many words can be written without another segment.
     pub(super) fn has_room_for(&self, words: usize) -> bool {
         WORDS - self.offset >= words || self.ready.is_some()
@@ -225,6 +231,16 @@ impl Tail {
         };
         // SAFETY: the tail owns the chain, and `count` records lie in it.
         unsafe { list(begin, self.count, before, most, looks, to) }
+    }
+
+    /// See [`find`].
+    pub(super) fn find(&self, before: usize, looks: u64, task: &Header) -> Option<(usize, Option<Tick>)> {
+        let begin = Cursor {
+            segment: self.first,
+            offset: 0,
+        };
+        // SAFETY: as in `list`.
+        unsafe { find(begin, self.count, before, looks, task) }
     }
 
     /// Gives the whole chain to a dry head, for the head's empty segment.
@@ -282,13 +298,31 @@ impl Head {
     /// As [`Head::take`], where so many words lie before each record.
     #[inline(always)]
     pub(super) fn take_after(&mut self, before: usize, slot: &mut Slot, number: u64) {
+        self.settle();
+        self.take_settled(before, slot, number);
+    }
+
+    /// Steps over the end of a segment. Only when not dry.
+    #[inline(always)]
+    fn settle(&mut self) {
         debug_assert!(self.left > 0);
         // SAFETY: `left` records lie ahead: `offset` is at one of them, or at the end of a segment that has a next.
-        // The record's words are forgotten by moving `offset` past them.
+        if self.offset == WORDS || unsafe { self.word() } == 0 {
+            self.turn_over();
+        }
+    }
+
+    /// As [`Head::take_after`], of a record that was looked at before: see [`Head::age`].
+    #[inline(always)]
+    pub(super) fn take_settled(&mut self, before: usize, slot: &mut Slot, number: u64) {
+        debug_assert!(self.left > 0);
+        // SAFETY: `left` records lie ahead, and `offset` is at one of them. Its words are forgotten by moving `offset` past
+        // them.
         unsafe {
-            if self.offset == WORDS || self.word() == 0 {
-                self.turn_over();
-            }
+            debug_assert!(
+                self.offset < WORDS && self.word() != 0,
+                "nobody looked at the head"
+            );
             let opens = self.offset == 0;
             let segment = self.segment.as_mut();
             segment.witness.touch();
@@ -313,16 +347,13 @@ impl Head {
         }
     }
 
-    /// Of the record at the head, in a log whose records have an age: how many were accepted before it, and when it came.
+    /// Of the record at the head, in a log whose records have an age: its rank by age, and when it came.
     /// Only when not dry.
     #[inline]
     pub(super) fn age(&mut self) -> (u64, Tick) {
-        debug_assert!(self.left > 0);
-        // SAFETY: as in `take_after`; `AGE` words lie before the record.
+        self.settle();
+        // SAFETY: a record lies at `offset`, behind `AGE` words.
         unsafe {
-            if self.offset == WORDS || self.word() == 0 {
-                self.turn_over();
-            }
             let place = self
                 .segment
                 .as_ref()
@@ -330,7 +361,7 @@ impl Head {
                 .as_ptr()
                 .add(self.offset)
                 .cast::<u64>();
-            (place.read() - 1, place.add(1).read())
+            (place.read(), place.add(1).read())
         }
     }
 
@@ -339,7 +370,13 @@ impl Head {
     #[inline]
     unsafe fn word(&self) -> u64 {
         // SAFETY: the caller's promise; the head owns its segment.
-        unsafe { self.segment.as_ref().words[self.offset].assume_init() }
+        unsafe {
+            self.segment
+                .as_ref()
+                .words
+                .get_unchecked(self.offset)
+                .assume_init()
+        }
     }
 
     #[cold]
@@ -374,6 +411,16 @@ impl Head {
         };
         // SAFETY: the head owns the chain, and `left` records lie ahead of its place.
         unsafe { list(begin, self.left, before, most, looks, to) }
+    }
+
+    /// See [`find`].
+    pub(super) fn find(&self, before: usize, looks: u64, task: &Header) -> Option<(usize, Option<Tick>)> {
+        let begin = Cursor {
+            segment: self.segment,
+            offset: self.offset,
+        };
+        // SAFETY: as in `list`.
+        unsafe { find(begin, self.left, before, looks, task) }
     }
 
     /// Sweeps dead entries out of this chain; see [`compact`].
@@ -455,7 +502,7 @@ unsafe fn compact(begin: Cursor, count: u64, before: usize, swept: &mut Swept) -
 /// A task in a log, as a walk through it found it.
 pub(super) struct Waiting {
     pub(super) task: Arc<Reference>,
-    /// How many were accepted before it, and when it came; 0 in a log whose records have no age.
+    /// Its rank by age, and when it came; 0 in a log whose records have no age.
     pub(super) age: (u64, Tick),
 }
 
@@ -463,7 +510,7 @@ pub(super) struct Waiting {
 /// looked at; gives how many of those may still be. What is dead, or a future that has begun, or borrows, is left out.
 ///
 /// # Safety
-/// As [`compact`], and the records stay where they are while this runs.
+/// As [`walk`].
 unsafe fn list(
     begin: Cursor,
     count: u64,
@@ -472,39 +519,114 @@ unsafe fn list(
     looks: u64,
     to: &mut Vec<Waiting>,
 ) -> u64 {
-    let mut read = begin;
-    for number in 0..count.min(looks) {
+    let mut left = looks;
+    let visit = |record: Record| {
         if to.len() >= most {
-            return looks - number;
+            return ControlFlow::Break(());
         }
+        left -= 1;
+        let Some(block) = record.block else {
+            return ControlFlow::Continue(());
+        };
+        // SAFETY: the record is the task's share, and nobody takes it out of the log under the locks.
+        let header = unsafe { block.as_ref() };
+        let seen = header.state.load();
+        let is_outdated = seen.is_moved() && header.is_outdated(record.turn());
+        if !seen.is_claimed() && !is_outdated && !header.is_scoped() {
+            // SAFETY: as above.
+            let task = unsafe { Reference::of(block) };
+            let age = record.age;
+            to.push(Waiting { task, age });
+        }
+        ControlFlow::Continue(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { walk(begin, count.min(looks), before, visit) };
+    left
+}
+
+/// How many lie before a task in a chain, dead ones included, and when it came, where that is known. `None`: it is not
+/// among as many as may be looked at. Of the others nothing is read but their place.
+///
+/// # Safety
+/// As [`walk`].
+unsafe fn find(
+    begin: Cursor,
+    count: u64,
+    before: usize,
+    looks: u64,
+    task: &Header,
+) -> Option<(usize, Option<Tick>)> {
+    let mut ahead = 0;
+    let mut found = None;
+    let visit = |record: Record| {
+        let is_it = record
+            .block
+            .is_some_and(|block| std::ptr::eq(block.as_ptr(), task));
+        if is_it && !(task.state.load().is_moved() && task.is_outdated(record.turn())) {
+            found = Some((ahead, (before == AGE).then_some(record.age.1)));
+            return ControlFlow::Break(());
+        }
+        // A future that has begun does not start any more.
+        ahead += usize::from(!record.table.is_woken);
+        ControlFlow::Continue(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { walk(begin, count.min(looks), before, visit) };
+    found
+}
+
+/// What a walk shows of a record.
+struct Record {
+    table: &'static Table,
+    /// Of a task that has a block and has not begun.
+    block: Option<NonNull<Header>>,
+    payload: *const u64,
+    /// Its rank by age, and when it came; 0 in a log whose records have no age.
+    age: (u64, Tick),
+}
+
+impl Record {
+    /// Of one with a block: see [`turn_of`].
+    fn turn(&self) -> u64 {
+        // SAFETY: the words of a record with a block are an entry's or a moved one's, and the walk that made this goes on
+        // when its visitor has returned.
+        unsafe { turn_of(self.table.words, self.payload) }
+    }
+}
+
+/// Shows the records of a chain, in their order, until the visitor has seen enough.
+///
+/// # Safety
+/// As [`compact`], and the records stay where they are while this runs.
+unsafe fn walk(begin: Cursor, count: u64, before: usize, mut visit: impl FnMut(Record) -> ControlFlow<()>) {
+    let mut read = begin;
+    for _ in 0..count {
         // SAFETY: a record lies ahead of `read`; it is only looked at.
-        unsafe {
+        let record = unsafe {
             read.settle();
             let place = read.place();
             let (_, table) = record::read_header(place.add(before).read());
             read.offset += before + 1 + table.words;
-            if !table.is_entry || table.is_woken {
-                continue;
-            }
-            let payload = place.add(before + 1);
-            let block = payload.cast::<NonNull<Header>>().read();
-            let header = block.as_ref();
-            let seen = header.state.load();
-            let is_outdated = seen.is_moved() && header.is_outdated(turn_of(table.words, payload));
-            if seen.is_claimed() || is_outdated || header.is_scoped() {
-                continue;
-            }
+            let payload = place.add(before + 1).cast_const();
+            let has_waiting_block = table.is_entry && !table.is_woken;
+            let block = has_waiting_block.then(|| payload.cast::<NonNull<Header>>().read());
             let age = if before == AGE {
                 (place.read(), place.add(1).read())
             } else {
                 (0, 0)
             };
-            // The record is the task's share, and nobody takes it out of the log under the locks.
-            let task = Reference::of(block);
-            to.push(Waiting { task, age });
+            Record {
+                table,
+                block,
+                payload,
+                age,
+            }
+        };
+        if visit(record).is_break() {
+            return;
         }
     }
-    looks - count.min(looks)
 }
 
 /// A place in a chain, for walking it under the locks.

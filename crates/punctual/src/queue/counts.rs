@@ -4,7 +4,8 @@
 //! others' task was claimed elsewhere, or the log was drained). `cancelled`, `returned`, `evicted`, `expired`: tasks that ended
 //! without being taken; `joined`: tasks that a joiner ran in place; `moved`: tasks that got another record; together
 //! *removed*. `aside`: tasks that were accepted and have no record, because they stand in a view's line, or left it
-//! unrun; so `accepted = pushed + aside - woken`. `woken`: records (and places in line) of futures that were polled before;
+//! unrun, or were handed on by another task of their view (`handed`, of which `gone` have left again); so
+//! `accepted = pushed + aside - woken`. `woken`: records (and places in line) of futures that were polled before;
 //! `resumed`: those that a worker took; neither is a task that comes or is taken, and none of them holds a permit. A permit is held from the acceptance until the task is taken or removed, so
 //! `waiting = accepted - taken - removed`, and each permit comes back exactly once. (A moved task's new record brings a
 //! permit along, the old one's comes back.) The producers look at these only when the records they may write without a
@@ -17,6 +18,7 @@
 //! the levels and their sum never contradict each other.
 
 use super::Capacity;
+use super::deque::Counts;
 use super::rules::LEVELS;
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -28,6 +30,10 @@ pub(super) struct Popped {
     pub(super) taken: AtomicU64,
     /// Records of woken futures among them.
     pub(super) resumed: AtomicU64,
+    /// Tasks that were handed on by others of their view, and those among them that have left again: see
+    /// [`handed`](super::room).
+    pub(super) handed: AtomicU64,
+    pub(super) gone: AtomicU64,
 }
 
 impl Popped {
@@ -36,6 +42,8 @@ impl Popped {
             records: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             resumed: AtomicU64::new(0),
+            handed: AtomicU64::new(0),
+            gone: AtomicU64::new(0),
         }
     }
 
@@ -147,6 +155,7 @@ impl Removed {
             levels: [LevelTally::default(); LEVELS],
             depth: self.levels.len(),
             capacity: Capacity::Unbounded,
+            occupied: 0,
             paused: false,
             woken: 0,
             resumed: 0,
@@ -182,6 +191,8 @@ pub(crate) struct LevelTally {
     moved: u64,
     /// Tasks that their wait brought before a more urgent one.
     pub(crate) promoted: u64,
+    /// How often the last record was taken and none was there to follow it.
+    pub(crate) drained: u64,
 }
 
 impl LevelTally {
@@ -195,6 +206,7 @@ impl LevelTally {
         self.joined += other.joined;
         self.moved += other.moved;
         self.promoted += other.promoted;
+        self.drained += other.drained;
     }
 
     /// Tasks that were let in: a moved one once.
@@ -216,6 +228,8 @@ pub(crate) struct Tally {
     /// How many levels there are; none in a plain room.
     depth: usize,
     pub(crate) capacity: Capacity,
+    /// Permits that are held, with which the capacity is compared.
+    pub(crate) occupied: u64,
     pub(crate) paused: bool,
     /// How often a future that had been polled was put into the queue again.
     pub(crate) woken: u64,
@@ -231,13 +245,13 @@ impl std::ops::Deref for Tally {
 }
 
 impl Tally {
-    /// Tasks of deques, all of one level: so many accepted, taken, and run in place.
-    pub(super) fn add_local(&mut self, level: usize, pushed: u64, (taken, joined): (u64, u64)) {
+    /// Tasks of deques, all of one level.
+    pub(super) fn add_local(&mut self, level: usize, local: Counts) {
         let of_level = self.levels[..self.depth].get_mut(level);
         for tally in of_level.into_iter().chain([&mut self.all]) {
-            tally.pushed += pushed;
-            tally.taken += taken;
-            tally.joined += joined;
+            tally.pushed += local.pushed;
+            tally.taken += local.taken;
+            tally.joined += local.joined;
         }
     }
 
@@ -253,9 +267,9 @@ impl Tally {
         }
     }
 
-    pub(super) fn set_promoted(&mut self, of_levels: &PerLevel) {
-        for (level, promoted) in of_levels.0.into_iter().enumerate() {
-            self.levels[level].promoted = promoted;
+    pub(super) fn set_of_levels(&mut self, promoted: &PerLevel, drained: &PerLevel) {
+        for (level, tally) in self.levels.iter_mut().enumerate() {
+            (tally.promoted, tally.drained) = (promoted.0[level], drained.0[level]);
         }
     }
 

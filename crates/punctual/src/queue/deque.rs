@@ -70,7 +70,7 @@ struct OwnersSide {
     joined: AtomicU64,
     /// Those among the taken that were another's.
     stolen: AtomicU64,
-    /// Looks at all other deques that found nothing.
+    /// Looks at all other deques that got nothing.
     in_vain: AtomicU64,
 }
 
@@ -152,10 +152,17 @@ impl Deque {
     }
 
     pub(super) fn counts(&self) -> Counts {
+        let mut counts = self.left();
+        counts.pushed = self.pushed();
+        counts
+    }
+
+    /// The counts without what was accepted.
+    pub(super) fn left(&self) -> Counts {
         Counts {
             taken: self.taken(),
             joined: self.joined(),
-            pushed: self.pushed(),
+            pushed: 0,
             stolen: self.owner.stolen.load(Relaxed),
             in_vain: self.owner.in_vain.load(Relaxed),
         }
@@ -172,6 +179,15 @@ impl Deque {
 
     /// Moves the oldest record out, and claims and counts it for the thief.
     pub(crate) fn steal(&self, thief: &Local, heed: &Heed, slot: &mut Slot) -> Taken {
+        let taken = self.take_for(thief, heed, slot);
+        if taken == Taken::Task {
+            bump(&thief.deque.owner.stolen);
+        }
+        taken
+    }
+
+    /// As [`Deque::steal`], whoever it is.
+    fn take_for(&self, taker: &Local, heed: &Heed, slot: &mut Slot) -> Taken {
         if self.is_empty() {
             return Taken::Nothing;
         }
@@ -185,8 +201,7 @@ impl Deque {
             return Taken::Dead;
         }
         // Before the lock is left: see `settle`.
-        thief.count_taken();
-        bump(&thief.deque.owner.stolen);
+        taker.count_taken();
         Taken::Task
     }
 
@@ -402,6 +417,11 @@ impl Local {
         if won { Taken::Task } else { Taken::Dead }
     }
 
+    /// As [`Local::pop`], the oldest: as a thief would, and not counted as stolen.
+    pub(crate) fn pop_oldest(&self, heed: &Heed, slot: &mut Slot) -> Taken {
+        self.deque.take_for(self, heed, slot)
+    }
+
     /// Takes this task, if it is the newest, to be run in place; claimed and counted as such.
     pub(crate) fn take_to_join(&self, task: NonNull<Header>, heed: &Heed) -> Option<Entry> {
         let bottom = self.bottom.get();
@@ -482,7 +502,7 @@ impl Local {
         bump(&self.deque.owner.taken);
     }
 
-    /// A look at all other deques found nothing.
+    /// A look at all other deques got nothing.
     pub(crate) fn count_in_vain(&self) {
         bump(&self.deque.owner.in_vain);
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Levels of a queue that was not told otherwise: those with a name.
 const DEFAULT_LEVELS: usize = 4;
 
-/// From this step on aging goes by the rough clock: a hundredth of a step is more than that is wrong by.
+/// From this step on arrivals go by the rough clock where each would be read: a hundredth of a step is more than that is wrong by.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The step of a queue that was given no rule.
@@ -129,7 +129,8 @@ impl PriorityQueue {
     }
 
     /// A task counts as one level more urgent for each `step` it has waited. So once a task of level `l` has waited for
-    /// `l * step`, nothing submitted after it is taken before it. The default, with a step of one second.
+    /// `l * step`, nothing submitted after it is taken before it. (It may count so up to a 64th of a step earlier, never
+    /// later.) The default, with a step of one second.
     pub fn aging(mut self, step: Duration) -> Self {
         self.settings.aging = Some(step);
         self

@@ -12,11 +12,13 @@ use super::chain::{AGE, Head, Swept, Tail, Waiting, tick_of};
 use super::counts::PerLevel;
 use super::levels::Discipline;
 use super::levels::kind::{AGING, ANY, SHARES, STRICT};
-use super::rules::{Heads as Seen, LEVELS, Pick, Rule};
+use super::recent::Recent;
+use super::rules::{Heads as Seen, LEVELS, Pick, Rule, rank};
 use super::segment::Owned;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::task::Class;
+use crate::task::block::Header;
 use crate::task::record::{Payload, Slot};
 use crate::time::{Clock, Tick};
 
@@ -59,10 +61,8 @@ pub(super) struct Tails {
     /// The level that needs a segment.
     wanting: usize,
     ages: bool,
-    /// In steps so long that the last tick of the system's clock is near enough.
-    is_slow: bool,
-    /// The latest time of arrival: none is earlier than the one before.
-    latest: Tick,
+    /// The latest time of arrival: none is earlier than the one before, and none later than it was.
+    recent: Recent,
     /// Of each level, records that lie at the front.
     front: PerLevel,
     /// Tasks of each level that have no record.
@@ -76,29 +76,36 @@ pub(super) struct Heads {
     heads: Box<[Line<Head>]>,
     /// Those that are not dry.
     occupied: u32,
-    /// Of the record at each head, where records have an age; where there is none, the largest order.
+    /// Of the record at each head, where records have an age; where there is none, the largest rank.
     stamps: [Tick; LEVELS],
-    orders: [u64; LEVELS],
+    ranks: [u64; LEVELS],
     rule: Rule,
     clock: Clock,
-    /// See [`Tails`]: both ends go by the same clock.
-    is_slow: bool,
+    recent: Recent,
     /// Of each level, records that left it without a worker that took them.
     untaken: PerLevel,
     /// Of each level, tasks that workers took from the front.
     front: PerLevel,
     /// Of each level, tasks that their wait brought before a more urgent one.
     pub(super) promoted: PerLevel,
+    /// How often each level was found empty at both ends, as its last record was taken.
+    pub(super) drained: PerLevel,
 }
 
-/// One end of one level, and how many records ever passed it.
+/// One end of one level, and how many records ever passed it. A cache line of its own, which also makes it quick to find.
+#[repr(align(64))]
 struct Line<E> {
     end: E,
     number: u64,
 }
 
+/// How far off the times may be that a rule goes by.
+fn recent_of(discipline: &Discipline, clock: &Clock) -> Recent {
+    Recent::new(discipline.step().unwrap_or_default(), clock)
+}
+
 impl Tails {
-    pub(super) fn new(discipline: &Discipline) -> Self {
+    pub(super) fn new(discipline: &Discipline, clock: &Clock) -> Self {
         let line = |_| Line {
             end: Tail::new(Owned::new()),
             number: 0,
@@ -109,8 +116,7 @@ impl Tails {
             last: discipline.levels - 1,
             wanting: 0,
             ages: matches!(discipline.rule, Rule::Aging(_)),
-            is_slow: discipline.ages_slowly(),
-            latest: 0,
+            recent: recent_of(discipline, clock).or_rough(discipline.ages_slowly()),
             front: PerLevel::default(),
             aside: PerLevel::default(),
             woken: PerLevel::default(),
@@ -159,15 +165,9 @@ impl Tails {
     ) -> Result<(), P> {
         let level = self.level_of(class);
         let line = &mut self.tails[level];
-        let was_empty = line.end.is_empty();
         let pushed = if self.ages {
-            let now = if self.is_slow {
-                clock.rough_tick()
-            } else {
-                clock.tick()
-            };
-            self.latest = self.latest.max(now);
-            let age = [order + 1, self.latest];
+            let arrived = self.recent.tick(clock);
+            let age = [rank(order + 1, level), arrived];
             line.end
                 .push_after(age, class, payload, line.number, stamp, |is_sample| {
                     tick_of(clock, is_sample)
@@ -180,7 +180,7 @@ impl Tails {
             return Err(payload);
         }
         line.number += 1;
-        if was_empty {
+        if line.end.is_first() {
             self.fresh |= 1 << level;
             fresh.tails.store(self.fresh, Release);
         }
@@ -198,8 +198,8 @@ impl Tails {
         let level = self.level_of(slot.class());
         let line = &mut self.tails[level];
         let pushed = if self.ages {
-            self.latest = self.latest.max(clock.tick());
-            line.end.push_slot([order + 1, self.latest], slot)
+            let arrived = self.recent.tick(clock);
+            line.end.push_slot([rank(order + 1, level), arrived], slot)
         } else {
             line.end.push_slot([], slot)
         };
@@ -251,13 +251,14 @@ impl Heads {
             heads: (0..discipline.levels).map(line).collect(),
             occupied: 0,
             stamps: [0; LEVELS],
-            orders: [u64::MAX; LEVELS],
-            is_slow: discipline.ages_slowly(),
+            ranks: [u64::MAX; LEVELS],
+            recent: recent_of(&discipline, &clock),
             rule: discipline.rule,
             clock,
             untaken: PerLevel::default(),
             front: PerLevel::default(),
             promoted: PerLevel::default(),
+            drained: PerLevel::default(),
         }
     }
 
@@ -295,88 +296,69 @@ impl Heads {
 
     fn look_at_head(&mut self, level: usize) {
         if self.is_aging() {
-            (self.orders[level], self.stamps[level]) = self.heads[level].end.age();
+            (self.ranks[level], self.stamps[level]) = self.heads[level].end.age();
         }
     }
 
-    /// Takes what comes next, and claims it; for a caller who knows the rule, so that none looks at what another needs.
-    /// `None`: all heads are dry. Says whether it is a task that the caller got, and gives a segment that nobody needs any
-    /// more.
+    /// Chooses the level that is served next, for a caller who knows the rule, so that none looks at what another needs.
+    /// `None`: all heads are dry.
     #[inline(always)]
-    pub(super) fn next_as<const KIND: u8>(
-        &mut self,
-        slot: &mut Slot,
-        fresh: &Fresh,
-    ) -> Option<(bool, Option<Owned>)> {
-        if KIND == ANY {
-            return self.next(slot, fresh);
-        }
-        if self.occupied == 0 {
+    pub(super) fn choose<const KIND: u8>(&mut self) -> Option<Pick> {
+        let occupied = self.occupied;
+        if occupied == 0 {
             return None;
         }
-        let pick = self.choose::<KIND>();
-        let got = match KIND {
-            AGING => self.get::<true>(pick.level, slot, fresh),
-            _ => self.get::<false>(pick.level, slot, fresh),
+        let first = occupied.trailing_zeros() as usize & (LEVELS - 1);
+        let seen = Seen {
+            occupied: occupied as u8,
+            stamps: &self.stamps,
+            ranks: &self.ranks,
         };
-        if got.0 && pick.promoted {
+        let (recent, clock) = (&mut self.recent, &self.clock);
+        let now = || recent.tick_ahead(clock);
+        let level = match KIND {
+            STRICT => first,
+            // The only one: no rule is asked, and no clock.
+            AGING if occupied & (occupied - 1) == 0 => first,
+            AGING => self.rule.choose_by_age(&seen, first, now),
+            SHARES => self.rule.choose_by_share(&seen, first),
+            _ => return self.rule.choose(&seen, now),
+        };
+        let promoted = KIND == AGING && level != first;
+        Some(Pick { level, promoted })
+    }
+
+    /// A worker got the task that was taken from the chosen level.
+    #[inline(always)]
+    pub(super) fn got<const KIND: u8>(&mut self, pick: Pick, slot: &mut Slot) {
+        if (KIND == AGING || KIND == ANY) && pick.promoted {
             self.promoted.0[pick.level] += 1;
             slot.promoted = true;
         }
-        if got.0 && KIND == SHARES {
+        if KIND == SHARES || KIND == ANY {
             self.rule.took(pick.level);
         }
-        Some(got)
     }
 
-    /// The same, whatever the rule is.
-    #[inline(never)]
-    pub(super) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<(bool, Option<Owned>)> {
-        match self.rule {
-            Rule::Strict => self.next_as::<STRICT>(slot, fresh),
-            Rule::Aging(_) => self.next_as::<AGING>(slot, fresh),
-            Rule::Shares(_) => self.next_as::<SHARES>(slot, fresh),
-        }
+    /// As those two, with what lies between them: chooses, takes and claims. Says whether it is a task that the caller got.
+    /// What is left of a segment goes.
+    pub(super) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<bool> {
+        let pick = self.choose::<ANY>()?;
+        drop(self.take(pick.level, slot, fresh));
+        Some(self.claim::<ANY>(pick, slot))
     }
 
-    /// The level that is served next; not all heads are dry.
+    /// Claims what was taken from the chosen level; false: it was dead.
     #[inline(always)]
-    fn choose<const KIND: u8>(&mut self) -> Pick {
-        if KIND == STRICT || self.occupied & (self.occupied - 1) == 0 {
-            // Strictly the first, or the only one: no rule is asked, and no clock.
-            let (level, promoted) = (self.occupied.trailing_zeros() as usize, false);
-            return Pick { level, promoted };
-        }
-        let seen = Seen {
-            occupied: self.occupied as u8,
-            stamps: &self.stamps,
-            orders: &self.orders,
-        };
-        let now = || {
-            if self.is_slow {
-                self.clock.rough_tick()
-            } else {
-                self.clock.tick()
-            }
-        };
-        let pick = self.rule.choose(&seen, now);
-        pick.expect("several levels hold records")
-    }
-
-    /// Takes the head of a level that is not dry, and claims it.
-    #[inline(always)]
-    fn get<const AGED: bool>(
-        &mut self,
-        level: usize,
-        slot: &mut Slot,
-        fresh: &Fresh,
-    ) -> (bool, Option<Owned>) {
-        let finished = self.take_as::<AGED>(level, slot, fresh);
+    pub(super) fn claim<const KIND: u8>(&mut self, pick: Pick, slot: &mut Slot) -> bool {
         let won = slot.claim();
         if !won || slot.is_woken() {
-            self.took_none(level);
+            self.took_none(pick.level);
         }
-        (won, finished)
+        if won {
+            self.got::<KIND>(pick, slot);
+        }
+        won
     }
 
     /// Moves the head of a level that is not dry into the slot; gives a segment that nobody needs any more.
@@ -389,16 +371,26 @@ impl Heads {
         }
     }
 
+    /// As [`Heads::take`], for a caller who knows whether records have an age.
     #[inline(always)]
-    fn take_as<const AGED: bool>(&mut self, level: usize, slot: &mut Slot, fresh: &Fresh) -> Option<Owned> {
+    pub(super) fn take_as<const AGED: bool>(
+        &mut self,
+        level: usize,
+        slot: &mut Slot,
+        fresh: &Fresh,
+    ) -> Option<Owned> {
         let line = &mut self.heads[level];
-        line.end.take_after(if AGED { AGE } else { 0 }, slot, line.number);
+        if AGED {
+            line.end.take_settled(AGE, slot, line.number);
+        } else {
+            line.end.take(slot, line.number);
+        }
         line.number += 1;
         let finished = line.end.take_finished();
         if line.end.is_dry() {
             self.dried_up(level, fresh);
         } else if AGED {
-            (self.orders[level], self.stamps[level]) = line.end.age();
+            (self.ranks[level], self.stamps[level]) = line.end.age();
         }
         finished
     }
@@ -406,7 +398,8 @@ impl Heads {
     #[inline(never)]
     fn dried_up(&mut self, level: usize, fresh: &Fresh) {
         self.occupied &= !(1 << level);
-        self.orders[level] = u64::MAX;
+        self.ranks[level] = u64::MAX;
+        self.drained.0[level] += u64::from(fresh.tails() >> level & 1 == 0);
         fresh.heads.store(self.occupied, Release);
     }
 
@@ -471,7 +464,7 @@ impl Heads {
             let bit = 1 << level;
             if head.end.is_dry() {
                 self.occupied &= !bit;
-                self.orders[level] = u64::MAX;
+                self.ranks[level] = u64::MAX;
             }
             if tail.end.is_empty() {
                 tails.fresh &= !bit;
@@ -499,7 +492,7 @@ impl Heads {
             head.number = tail.number;
         }
         (self.occupied, tails.fresh) = (0, 0);
-        self.orders = [u64::MAX; LEVELS];
+        self.ranks = [u64::MAX; LEVELS];
         fresh.heads.store(0, Release);
         fresh.tails.store(0, Release);
         chains
@@ -522,17 +515,17 @@ impl Heads {
         while listed.len() < most {
             let mut occupied = 0;
             let mut stamps = [0; LEVELS];
-            let mut orders = [u64::MAX; LEVELS];
+            let mut ranks = [u64::MAX; LEVELS];
             for (level, line) in levels.iter_mut().enumerate() {
                 if let Some(first) = line.peek() {
                     occupied |= 1 << level;
-                    (orders[level], stamps[level]) = first.age;
+                    (ranks[level], stamps[level]) = first.age;
                 }
             }
             let seen = Seen {
                 occupied,
                 stamps: &stamps,
-                orders: &orders,
+                ranks: &ranks,
             };
             let Some(pick) = rule.choose(&seen, || now) else {
                 break;
@@ -541,6 +534,22 @@ impl Heads {
             listed.extend(levels[pick.level].next());
         }
         listed
+    }
+
+    /// How many records of its level lie before a task, and when it came, where records have an age. `None`: it is not
+    /// among the first so many at either end.
+    pub(super) fn find(
+        &self,
+        level: usize,
+        tails: &Tails,
+        looks: u64,
+        task: &Header,
+    ) -> Option<(usize, Option<Tick>)> {
+        let (before, head) = (self.before(), &self.heads[level].end);
+        head.find(before, looks, task).or_else(|| {
+            let (ahead, arrived) = tails.tails[level].end.find(before, looks, task)?;
+            Some((ahead + head.left() as usize, arrived))
+        })
     }
 
     /// When the first record of a level arrived, as far as it was noted.

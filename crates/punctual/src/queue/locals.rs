@@ -10,6 +10,9 @@ use crate::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::sync::{Arc, Lock};
 use std::fmt;
 
+/// How often sums are read again that have changed meanwhile.
+const LOOKS: usize = 64;
+
 /// The deques.
 pub(crate) struct Locals {
     list: Lock<List>,
@@ -26,6 +29,16 @@ struct List {
     deques: Vec<Arc<Deque>>,
     /// What the workers that left had counted.
     past: Counts,
+}
+
+impl List {
+    /// What left is read before what came: of what left, nothing is missing among what came.
+    fn counts(&self) -> Counts {
+        let mut counts = self.past;
+        self.deques.iter().for_each(|each| counts += each.left());
+        self.deques.iter().for_each(|each| counts.pushed += each.pushed());
+        counts
+    }
 }
 
 /// What a worker looks at when it takes from a deque: bits, written under the consumers' lock.
@@ -104,7 +117,7 @@ impl Victims {
 }
 
 impl Locals {
-    pub(super) fn new(level: usize) -> Self {
+    pub(crate) fn new(level: usize) -> Self {
         Locals {
             list: Lock::new(List::default()),
             version: AtomicUsize::new(1),
@@ -184,9 +197,22 @@ impl Locals {
     }
 
     pub(crate) fn counts(&self) -> Counts {
+        self.list.lock().counts()
+    }
+
+    /// As [`Locals::counts`], of one moment: nothing left between what left and what came. A reader that lost its processor
+    /// in between would else see far more waiting than there ever is room for. Only workers that take faster than anybody
+    /// can look make it give up, and then what came since the last look counts as waiting.
+    pub(super) fn counts_at_once(&self) -> Counts {
         let list = self.list.lock();
-        let mut counts = list.past;
-        list.deques.iter().for_each(|each| counts += each.counts());
+        let mut counts = list.counts();
+        for _ in 0..LOOKS {
+            let again = list.counts();
+            if (again.taken, again.joined) == (counts.taken, counts.joined) {
+                break;
+            }
+            counts = again;
+        }
         counts
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod locals;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod producers;
+mod recent;
 pub(crate) mod room;
 mod rules;
 mod segment;
@@ -24,7 +25,7 @@ pub(crate) use counts::{LevelTally, Tally};
 pub use levels::PriorityQueue;
 pub(crate) use levels::{Discipline, Settings, kind};
 pub(crate) use producers::Refusal;
-pub(crate) use room::Room;
+pub(crate) use room::{Handed, Located, Room};
 pub(crate) use rules::LEVELS;
 
 use crate::ConfigError;

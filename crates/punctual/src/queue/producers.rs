@@ -365,9 +365,17 @@ impl<G: Gate> Producers<G> {
         room.aside.store(self.aside, Release);
     }
 
-    /// Whether somebody waits where there are no records.
+    /// Whether somebody waits where there are no records, or was handed on from there and not taken.
     pub(crate) fn has_some_aside(&self, room: &Room<G>) -> bool {
-        self.aside > room.removed.from_aside.load(Acquire)
+        // Read once: who comes there afterwards is one of those aside for this look.
+        let handed = room.popped.handed.load(Acquire);
+        let aside = self.aside.saturating_sub(room.removed.from_aside.load(Acquire));
+        aside > handed || handed > room.popped.gone.load(Acquire)
+    }
+
+    /// Tasks that were let in through here, and records of woken futures: the number of the next one.
+    pub(crate) fn accepted_so_far(&self) -> u64 {
+        self.pushed + self.aside
     }
 
     /// Holds a permit for a submission that must leave the lock before it can publish.

@@ -11,9 +11,11 @@
 //! `sides_do_not_share_lines` holds that. (With both on one line a push takes five times as long.)
 
 mod evicted;
+mod handed;
 mod levelled;
 mod listed;
 mod local;
+mod located;
 mod moves;
 mod read;
 mod removed;
@@ -27,10 +29,13 @@ use super::segment::Owned;
 use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::sync::{Guard, Lock, Padded};
+use crate::sync::{Guard, Lock, Padded, Patience};
 use crate::task::Priority;
 use crate::task::record::{Dead, Slot};
 use crate::time::Clock;
+pub(crate) use handed::Handed;
+use handed::Returns;
+pub(crate) use located::Located;
 use moves::Front;
 pub(crate) use removed::Drawn;
 
@@ -51,7 +56,7 @@ pub(crate) struct Room<G> {
     /// Mirror of [`Producers::woken`].
     pub(super) woken: AtomicU64,
     consumers: Padded<Lock<Consumers>>,
-    popped: Padded<Popped>,
+    pub(super) popped: Padded<Popped>,
     pub(super) fresh: Padded<Fresh>,
     pub(super) removed: Removed,
     /// How many levels there are; none in a plain room.
@@ -80,6 +85,8 @@ struct Consumers {
     levels: Option<Box<Heads>>,
     /// What goes before everything else.
     front: Front,
+    /// What was handed on by other tasks of its view.
+    returns: Returns,
 }
 
 /// Nothing may be taken, or somebody waits for room.
@@ -119,7 +126,7 @@ impl<G: Gate> Room<G> {
         Room {
             producers: Padded(Lock::new(Producers::new(
                 capacity,
-                discipline.map(Tails::new),
+                discipline.map(|discipline| Tails::new(discipline, clock)),
                 locals.as_ref().map(|locals| locals.way_in.clone()),
                 gate,
             ))),
@@ -134,6 +141,7 @@ impl<G: Gate> Room<G> {
                 heed: if heads.is_some() { LEVELLED } else { 0 },
                 levels: heads,
                 front: Front::default(),
+                returns: Returns::default(),
             })),
             popped: Padded(Popped::new()),
             fresh: Padded(Fresh::new()),
@@ -187,19 +195,30 @@ impl<G: Gate> Room<G> {
     /// called, without a lock, if somebody waits for room.
     #[inline]
     pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+        self.pop_with(slot, &mut Patience::default(), heed)
+    }
+
+    /// As [`Room::pop`], by one who comes again and again.
+    #[inline]
+    pub(crate) fn pop_with(&self, slot: &mut Slot, patience: &mut Patience, heed: impl FnOnce()) -> bool {
         if self.is_levelled() {
-            self.pop_as::<{ kind::ANY }>(slot, heed)
+            self.pop_as::<{ kind::ANY }>(slot, patience, heed)
         } else {
-            self.pop_as::<{ kind::PLAIN }>(slot, heed)
+            self.pop_as::<{ kind::PLAIN }>(slot, patience, heed)
         }
     }
 
     /// As [`Room::pop`], for those who know what [`kind`] of queue it is. Inlined into a worker's loop.
     #[inline(always)]
-    pub(crate) fn pop_as<const KIND: u8>(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+    pub(crate) fn pop_as<const KIND: u8>(
+        &self,
+        slot: &mut Slot,
+        patience: &mut Patience,
+        heed: impl FnOnce(),
+    ) -> bool {
         let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
-            let consumers = self.consumers.lock();
+            let consumers = self.consumers.lock_with(patience);
             if consumers.heed != usual {
                 drop(consumers);
                 return self.pop_heeding(slot, heed);
@@ -286,15 +305,17 @@ impl<G: Gate> Room<G> {
         }
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
-            let (won, _) = heads.next(slot, &self.fresh)?;
+            let won = heads.next(slot, &self.fresh)?;
             self.count_popped(consumers, slot, won);
             return Some(won);
         }
         if consumers.head.is_dry() {
-            if producers.tail.is_empty() {
-                return None;
+            if !consumers.returns.has_now() {
+                self.refill(consumers, producers);
             }
-            consumers.head.refill(&mut producers.tail);
+            if consumers.head.is_dry() {
+                return self.take_first_handed(consumers, slot);
+            }
         }
         Some(self.take_head(consumers, slot))
     }
@@ -302,11 +323,17 @@ impl<G: Gate> Room<G> {
     #[inline(always)]
     fn take(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
         if consumers.head.is_dry() {
+            if consumers.returns.has_now() {
+                return self.take_handed(consumers, slot);
+            }
             // Without the tail's lock first: a consumer that finds nothing must not slow the producers down.
-            if self.pushed.load(Acquire) == consumers.popped {
+            if self.pushed.load(Acquire) == consumers.popped && !consumers.returns.has_later() {
                 return Taken::Nothing;
             }
-            consumers.head.refill(&mut self.producers.lock().tail);
+            self.refill(&mut consumers, &mut self.producers.lock());
+            if consumers.head.is_dry() {
+                return self.take_handed(consumers, slot);
+            }
         }
         let won = self.take_head(&mut consumers, slot);
         let finished = consumers.head.take_finished();
@@ -414,10 +441,11 @@ impl<G: Gate> Room<G> {
         self.paused.load(Relaxed)
     }
 
-    /// Two loads; may be old, both ways.
+    /// A few loads; may be old, both ways.
     #[inline]
     pub(crate) fn looks_empty(&self) -> bool {
-        self.pushed.load(Acquire) == self.popped.records.load(Acquire) || self.paused.load(Acquire)
+        let is_log_empty = self.pushed.load(Acquire) == self.popped.records.load(Acquire);
+        (is_log_empty && self.waiting_handed() == 0) || self.paused.load(Acquire)
     }
 
     /// Whether nothing is in the log, or nothing may be taken, seen under the producers' lock: whoever pushes after this has taken that lock

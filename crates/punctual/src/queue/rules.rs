@@ -8,6 +8,8 @@
 //! - A level is FIFO: its head is the oldest of it, by order and by stamp.
 //! - `orders` grow with every accepted task, over all levels. `stamps` never fall in that order: they are read under the
 //!   lock that gives the order, or raised to the one before. (Equal stamps are usual: a manual clock stands still.)
+//! - Stamps may be a little earlier than the arrival, and the present that is lent a little later than it is
+//!   ([`recent`](super::recent)): who waits may rise early by as much, and is never held back by it.
 //! - A task that changes its level, or becomes due, is a new one there: stamp, order and place are those of its arrival.
 //! - A head may have been cancelled. Its level may be chosen for it, and then nothing is taken: the caller drops the
 //!   head and asks again, and calls [`Rule::took`] only for a task that it really got.
@@ -99,9 +101,32 @@ pub(crate) struct Heads<'a> {
     pub(crate) occupied: u8,
     /// The clock when the head was accepted.
     pub(crate) stamps: &'a [Tick; LEVELS],
-    /// How many were accepted before it, or any other number that tells older from younger. The largest number where a level
-    /// holds none.
-    pub(crate) orders: &'a [u64; LEVELS],
+    /// The [`rank`] of how many were accepted before it, or of any other number that tells older from younger. The largest
+    /// number where a level holds none.
+    pub(crate) ranks: &'a [u64; LEVELS],
+}
+
+/// A number and its level in one, so that the smallest of several tells whose it is; of equal numbers that of the more
+/// urgent level. The number is below 2^61.
+#[inline]
+pub(crate) fn rank(number: u64, level: usize) -> u64 {
+    debug_assert!(number < u64::MAX / LEVELS as u64 && level < LEVELS);
+    number * LEVELS as u64 + level as u64
+}
+
+/// The level of a rank.
+#[inline]
+fn level_of(rank: u64) -> usize {
+    rank as usize % LEVELS
+}
+
+/// The smallest of so many ranks, each with the bits of its mask set.
+#[inline(always)]
+fn smallest<const MANY: usize>(ranks: &[u64], masks: &[u64; MANY]) -> u64 {
+    ranks
+        .iter()
+        .zip(masks)
+        .fold(u64::MAX, |least, (rank, mask)| least.min(rank | mask))
 }
 
 impl Heads<'_> {
@@ -170,8 +195,31 @@ impl Rule {
         Some(Pick { level, promoted })
     }
 
+    /// As [`Rule::choose`], for a caller who knows that it is aging and which level is the most urgent.
+    #[inline(always)]
+    pub(crate) fn choose_by_age(
+        &mut self,
+        heads: &Heads<'_>,
+        first: usize,
+        now: impl FnOnce() -> Tick,
+    ) -> usize {
+        let Rule::Aging(aging) = self else {
+            unreachable!("asked of another rule")
+        };
+        aging.choose(heads, first, now)
+    }
+
+    /// The same of shares.
+    #[inline(always)]
+    pub(crate) fn choose_by_share(&mut self, heads: &Heads<'_>, first: usize) -> usize {
+        let Rule::Shares(shares) = self else {
+            unreachable!("asked of another rule")
+        };
+        shares.choose(heads, first)
+    }
+
     /// The head of this level has been taken.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn took(&mut self, level: usize) {
         if let Rule::Shares(shares) = self {
             shares.took(level);
@@ -192,6 +240,15 @@ impl Rule {
         match self {
             Rule::Strict | Rule::Aging(_) => None,
             Rule::Shares(shares) => shares.patience(level),
+        }
+    }
+
+    /// How many are picked before a task with so many others before it in its level, at most, counting those; `None`: the
+    /// rule alone sets no bound, or it is a question of time.
+    pub(crate) fn picks_before(&self, level: usize, ahead: usize) -> Option<u128> {
+        match self {
+            Rule::Strict | Rule::Aging(_) => None,
+            Rule::Shares(shares) => shares.picks_before(level, ahead),
         }
     }
 

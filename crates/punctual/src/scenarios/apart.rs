@@ -1,7 +1,7 @@
 //! Scenarios of pools with annexes: made, given up, crowded, cancelled and closed at once.
 
-use super::{Marks, explore};
-use crate::{Cancel, Pool, Queue, Stats, task};
+use super::{Marks, assert_all_settled, explore};
+use crate::{Cancel, Pool, Queue, task};
 use shuttle::thread;
 use std::time::Duration;
 
@@ -10,16 +10,6 @@ fn pool(places: usize) -> Pool {
     let builder = Pool::builder("scenario").core_threads(1).blocking_threads(2);
     let builder = builder.spare_threads(0).queue(Queue::bounded(places));
     builder.keep_alive(Duration::ZERO).build().unwrap()
-}
-
-fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!(
-        (stats.queued, stats.active, stats.threads),
-        (0, 0, 0),
-        "{stats:?}"
-    );
 }
 
 /// Submitters to a reserve that is made and given up meanwhile, a canceller, and a closer: what was accepted has run or was

@@ -1,23 +1,15 @@
-//! Scenarios of futures: closures and futures mixed, in views and out of them, woken, cancelled, and a pool that ends.
+//! Scenarios of futures: closures and futures mixed, in views and out of them, woken, cancelled, asleep, and a pool that ends. Each
+//! goes through a plain pool and through one whose workers have deques.
 
-use super::{explore, pool};
-use crate::Stats;
+use super::{Marks, assert_all_settled, explore, pool};
+use crate::{Capacity, Pool, Queue, future, task};
 use shuttle::sync::Arc;
 use shuttle::sync::Mutex;
 use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shuttle::thread;
 use std::future::{Future, poll_fn};
 use std::task::{Poll, Waker};
-
-fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!(
-        (stats.queued, stats.active, stats.suspended),
-        (0, 0, 0),
-        "{stats:?}"
-    );
-}
+use std::time::Duration;
 
 /// Ready when it was rung; nobody polls it twice at once.
 #[derive(Clone, Default)]
@@ -56,54 +48,148 @@ impl Bell {
     }
 }
 
+/// The kinds of pool: plain, and with deques.
+type Make = fn(usize) -> Pool;
+
+fn stealing(threads: usize) -> Pool {
+    let builder = Pool::builder("scenario").core_threads(threads);
+    let queue = Queue::stealing(Capacity::Unbounded);
+    builder.queue(queue).build().expect("valid settings")
+}
+
 /// Futures in a lane and beside it, a closure, wakes from outside, and a pool that closes: everything runs to its end.
+fn wakes_in_a_lane_and_a_close(make: Make) {
+    let pool = make(2);
+    let lane = pool.lane();
+    let bells = [Bell::default(), Bell::default(), Bell::default()];
+    let tasks = [
+        lane.spawn(bells[0].future()).unwrap(),
+        lane.spawn(bells[1].future()).unwrap(),
+        pool.spawn(bells[2].future()).unwrap(),
+    ];
+    lane.execute(|| ()).unwrap();
+    let ringer = thread::spawn(move || bells.iter().for_each(Bell::ring));
+    pool.shutdown();
+    for task in tasks {
+        task.join().unwrap();
+    }
+    ringer.join().unwrap();
+    assert!(pool.close().terminated);
+    assert_all_settled(&pool.stats());
+    let stats = lane.view_stats();
+    assert_eq!((stats.queued, stats.active), (0, 0));
+}
+
 #[test]
 fn wake_lane_close() {
-    explore(|| {
-        let pool = pool(2);
-        let lane = pool.lane();
-        let bells = [Bell::default(), Bell::default(), Bell::default()];
-        let tasks = [
-            lane.spawn(bells[0].future()).unwrap(),
-            lane.spawn(bells[1].future()).unwrap(),
-            pool.spawn(bells[2].future()).unwrap(),
-        ];
-        lane.execute(|| ()).unwrap();
-        let ringer = thread::spawn(move || bells.iter().for_each(Bell::ring));
-        pool.shutdown();
-        for task in tasks {
-            task.join().unwrap();
-        }
-        ringer.join().unwrap();
-        assert!(pool.close().terminated);
-        assert_all_settled(&pool.stats());
-        let stats = lane.view_stats();
-        assert_eq!((stats.queued, stats.active), (0, 0));
-    });
+    explore(|| wakes_in_a_lane_and_a_close(pool));
+}
+
+#[test]
+fn wake_lane_close_stealing() {
+    explore(|| wakes_in_a_lane_and_a_close(stealing));
 }
 
 /// Wakes, a cancel and a stop at once: every handle has an answer, every future has one end, and the pool ends.
+fn wakes_a_cancel_and_a_stop(make: Make) {
+    let pool = make(2);
+    let bells = [Bell::default(), Bell::default()];
+    let tasks: Vec<_> = bells
+        .iter()
+        .map(|bell| pool.spawn(bell.future()).unwrap())
+        .collect();
+    let ringer = thread::spawn(move || bells.iter().for_each(Bell::ring));
+    let other = tasks[0].task_ref();
+    let canceller = thread::spawn(move || other.cancel());
+    drop(pool.stop());
+    for task in tasks {
+        let _ = task.join();
+    }
+    ringer.join().unwrap();
+    canceller.join().unwrap();
+    assert!(pool.close().terminated);
+    assert_all_settled(&pool.stats());
+}
+
 #[test]
 fn wake_cancel_stop() {
-    explore(|| {
-        let pool = pool(2);
-        let bells = [Bell::default(), Bell::default()];
-        let tasks: Vec<_> = bells
-            .iter()
-            .map(|bell| pool.spawn(bell.future()).unwrap())
-            .collect();
-        let ringer = thread::spawn(move || bells.iter().for_each(Bell::ring));
-        let other = tasks[0].task_ref();
-        let canceller = thread::spawn(move || other.cancel());
-        drop(pool.stop());
-        for task in tasks {
-            let _ = task.join();
-        }
-        ringer.join().unwrap();
-        canceller.join().unwrap();
-        assert!(pool.close().terminated);
-        assert_all_settled(&pool.stats());
+    explore(|| wakes_a_cancel_and_a_stop(pool));
+}
+
+#[test]
+fn wake_cancel_stop_stealing() {
+    explore(|| wakes_a_cancel_and_a_stop(stealing));
+}
+
+/// A task that submits closures, futures and tasks of views to its own pool, and a future that does the same; wakes come from outside,
+/// one is cancelled, and the pool closes.
+fn all_kinds_from_inside(make: Make) {
+    let pool = make(2);
+    let (bell, marks) = (Bell::default(), Marks::default());
+    let (rung, theirs) = (bell.clone(), marks.clone());
+    let parent = pool.submit(move || {
+        let Some(own) = task::current_executor() else {
+            return;
+        };
+        let (lane, limit) = (own.lane(), own.limit(1).unwrap());
+        let cancelled = own.submit(theirs.closure());
+        let _ = lane.submit(theirs.closure());
+        let _ = limit.spawn(rung.future());
+        let _ = own.spawn(async move {
+            let inner = task::current_executor().and_then(|own| own.submit(theirs.closure()).ok());
+            if let Some(inner) = inner {
+                let _ = inner.await;
+            }
+        });
+        cancelled.into_iter().for_each(|task| _ = task.cancel());
     });
+    let ringer = thread::spawn(move || bell.ring());
+    parent.unwrap().join().unwrap();
+    assert!(pool.close().terminated);
+    ringer.join().unwrap();
+    assert_all_settled(&pool.stats());
+    assert!(marks.drops() >= marks.runs());
+}
+
+#[test]
+fn all_kinds_close() {
+    explore(|| all_kinds_from_inside(pool));
+}
+
+#[test]
+fn all_kinds_close_stealing() {
+    explore(|| all_kinds_from_inside(stealing));
+}
+
+/// Futures that sleep: one is over at once, one waits for an hour that never passes, until it is cancelled or its pool stops.
+fn sleeps_a_cancel_and_a_stop(make: Make) {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let pool = make(2);
+    let over = pool.spawn(future::sleep(Duration::ZERO)).unwrap();
+    let asleep = pool.spawn(future::sleep(HOUR)).unwrap();
+    let given_up = pool.spawn(async {
+        let never = future::timeout(HOUR, std::future::pending::<()>());
+        future::timeout(Duration::ZERO, never).await.is_err()
+    });
+    let other = asleep.task_ref();
+    let canceller = thread::spawn(move || other.cancel());
+    over.join().unwrap();
+    assert!(given_up.unwrap().join().unwrap());
+    drop(pool.stop());
+    assert!(asleep.join().is_err(), "an hour has not passed");
+    canceller.join().unwrap();
+    assert!(pool.close().terminated);
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
+fn sleep_cancel_stop() {
+    explore(|| sleeps_a_cancel_and_a_stop(pool));
+}
+
+#[test]
+fn sleep_cancel_stop_stealing() {
+    explore(|| sleeps_a_cancel_and_a_stop(stealing));
 }
 
 /// Handles and wakers that are dropped while the future comes to rest: nobody could wake it, and the pool ends.

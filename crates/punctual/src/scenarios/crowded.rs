@@ -1,7 +1,7 @@
 //! Scenarios of a pool that is short of room or hands: growth, retirement, policies, the line, spares, scopes.
 
-use super::{Marks, explore};
-use crate::{Pool, PoolBuilder, Queue, Reject, Stats};
+use super::{Marks, assert_all_settled, explore};
+use crate::{Pool, PoolBuilder, Queue, Reject};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shuttle::thread;
@@ -24,16 +24,6 @@ fn narrow(reject: Reject) -> Pool {
 fn fleeting(max: usize, queue: Queue) -> Pool {
     let builder = builder().core_threads(0).max_threads(max).queue(queue);
     builder.keep_alive(Duration::ZERO).build().unwrap()
-}
-
-fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!(
-        (stats.queued, stats.active, stats.threads),
-        (0, 0, 0),
-        "{stats:?}"
-    );
 }
 
 /// Workers that leave at once, sizes that change, submitters and a closer: what was accepted has run.

@@ -11,10 +11,9 @@ fn pool(threads: usize, queue: PriorityQueue, reject: Reject) -> Pool {
 }
 
 /// Every accepted task has one end, and what the levels say adds up to what the pool says.
+/// And the levels agree with the pool.
 fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.cancelled + stats.returned + stats.evicted;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!((stats.queued, stats.active), (0, 0), "{stats:?}");
+    super::assert_all_settled(stats);
     let sum = |number: fn(&crate::LevelStats) -> u64| -> u64 { stats.levels.iter().map(number).sum() };
     assert_eq!(sum(|level| level.queued as u64), 0, "{stats:?}");
     assert_eq!(sum(|level| level.taken), stats.taken, "{stats:?}");

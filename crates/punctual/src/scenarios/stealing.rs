@@ -1,18 +1,12 @@
 //! Scenarios of deques: local tasks against thieves, cancels, pauses, resizes, and the end of their pool.
 
-use super::{Marks, explore};
-use crate::{Capacity, Pool, Queue, Stats, task};
+use super::{Marks, assert_all_settled, explore};
+use crate::{Capacity, Pool, Queue, task};
 use shuttle::thread;
 
 fn pool(threads: usize, capacity: Capacity) -> Pool {
     let builder = Pool::builder("scenario").core_threads(threads);
     builder.queue(Queue::stealing(capacity)).build().unwrap()
-}
-
-fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!((stats.queued, stats.active), (0, 0), "{stats:?}");
 }
 
 /// Submits so many tasks from inside one, of which the first is cancelled; how many were accepted.

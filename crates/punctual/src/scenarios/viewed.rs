@@ -1,7 +1,7 @@
 //! Scenarios of views: limits and lanes against cancels, panics, disposals and the end of their pool.
 
-use super::{Marks, explore};
-use crate::{Pool, Queue, Stats};
+use super::{Marks, assert_all_settled, explore};
+use crate::{Pool, Queue};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shuttle::thread;
@@ -10,12 +10,6 @@ use std::time::Duration;
 fn pool(threads: usize) -> Pool {
     let builder = Pool::builder("scenario").core_threads(threads);
     builder.queue(Queue::unbounded()).build().unwrap()
-}
-
-fn assert_all_settled(stats: &Stats) {
-    let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned + stats.evicted;
-    assert_eq!(stats.submitted, ends, "{stats:?}");
-    assert_eq!((stats.queued, stats.active), (0, 0), "{stats:?}");
 }
 
 /// Counts who is inside at once.
@@ -130,12 +124,16 @@ fn dispose_close_cancel() {
     });
 }
 
-/// Keys that come and go under two submitters: tasks of a key never overlap.
+/// Keys that come and go under two submitters and somebody who sweeps: tasks of a key never overlap.
 #[test]
 fn keys_come_and_go() {
     explore(|| {
         let pool = pool(2);
         let inside = Inside::default();
+        let sweeper = {
+            let pool = pool.clone();
+            thread::spawn(move || (0..3).for_each(|_| pool.engine().keys.sweep()))
+        };
         let submitters: Vec<_> = (0..2)
             .map(|_| {
                 let (pool, inside) = (pool.clone(), inside.clone());
@@ -149,6 +147,7 @@ fn keys_come_and_go() {
         for submitter in submitters {
             submitter.join().unwrap();
         }
+        sweeper.join().unwrap();
         assert!(pool.close().terminated);
         let stats = pool.stats();
         assert_eq!((stats.finished, stats.panicked), (4, 0));

@@ -4,7 +4,7 @@
 //! wrote, if one called [`light`] and the other [`heavy`] in between. With a `SeqCst` fence on both sides every task would pay
 //! for a look that hardly ever comes; so on Linux the light half only keeps the compiler from moving the two accesses, and
 //! the heavy half asks the kernel to run a full fence on every processor that runs a thread of this process
-//! (`membarrier`, private expedited). Elsewhere both are the ordinary fence.
+//! (`membarrier`, private expedited). Elsewhere, and where the kernel cannot, both are the ordinary fence.
 
 #![allow(unsafe_code)]
 
@@ -14,11 +14,15 @@ pub(crate) fn light() {
     imp::light();
 }
 
-/// Between a write and a read of somebody who looks. False: the system cannot do it, and nothing may be concluded from
-/// the read.
+/// Between a write and a read of somebody who looks. False: the system failed, and nothing may be concluded from the read.
 #[must_use = "false: the read that follows says nothing"]
 pub(crate) fn heavy() -> bool {
     imp::heavy()
+}
+
+/// Asks the system, once: until somebody has, the light half is no lighter than the other.
+pub(crate) fn prepare() {
+    imp::prepare();
 }
 
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
@@ -30,26 +34,41 @@ mod imp {
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
+    /// Whether the kernel does it: not known, yes, no.
+    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+    const UNKNOWN: u8 = 0;
+    const YES: u8 = 1;
+    const NO: u8 = 2;
+
+    /// As long as nobody has asked the kernel, and where it said no, this half is a whole fence as well: who has seen a yes
+    /// relies on whoever calls `heavy`, and that one asks before it concludes anything.
     #[inline(always)]
     pub(super) fn light() {
-        compiler_fence(SeqCst);
+        if ANSWER.load(Relaxed) == YES {
+            compiler_fence(SeqCst);
+        } else {
+            fence(SeqCst);
+        }
     }
 
     pub(super) fn heavy() -> bool {
         fence(SeqCst);
-        is_registered() && ask(PRIVATE_EXPEDITED)
+        !is_there() || ask(PRIVATE_EXPEDITED)
+    }
+
+    pub(super) fn prepare() {
+        is_there();
     }
 
     /// A process registers once. (Twice does no harm, so nobody waits for anybody here.)
-    fn is_registered() -> bool {
-        static ANSWER: AtomicU8 = AtomicU8::new(0);
+    fn is_there() -> bool {
         match ANSWER.load(Relaxed) {
-            0 => {
+            UNKNOWN => {
                 let answer = ask(REGISTER_PRIVATE_EXPEDITED);
-                ANSWER.store(if answer { 1 } else { 2 }, Relaxed);
+                ANSWER.store(if answer { YES } else { NO }, Relaxed);
                 answer
             }
-            known => known == 1,
+            known => known == YES,
         }
     }
 
@@ -77,6 +96,8 @@ mod imp {
         fence(SeqCst);
         true
     }
+
+    pub(super) fn prepare() {}
 }
 
 #[cfg(loom)]

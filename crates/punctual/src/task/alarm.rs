@@ -163,6 +163,11 @@ pub(crate) fn board() -> Option<(u64, Clock)> {
     })
 }
 
+/// Its number alone.
+pub(crate) fn board_number() -> Option<u64> {
+    BOARD.with(|mine| mine.borrow().as_ref().map(|board| board.number))
+}
+
 /// Puts an alarm on the calling thread's board.
 pub(crate) fn keep(alarm: &Arc<Alarm>) {
     BOARD.with(|mine| {

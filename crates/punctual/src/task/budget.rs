@@ -1,12 +1,13 @@
 //! How long a future may go on in one poll.
 //!
-//! In: a step of one of this library's own futures (a handle, a sleep, a yield) that would be ready at once. Out: it may go on; or
-//! it has had its share, is woken, and is asked to come again. A future that awaits things which are always ready would
+//! In: a step of one of this library's own futures (a handle, a sleep, a timeout, a token that has fired, a submission that may wait)
+//! that would be ready at once. Out: it may go on; or it has had its share, is woken, and is asked to come again. A future that awaits things which are always ready would
 //! otherwise never end its poll, and hold its worker for ever. Only steps that go through here are counted: a loop that awaits
 //! nothing of this library is not seen.
 
 use crate::sync::local;
 use std::cell::Cell;
+use std::future::{Future, poll_fn};
 use std::task::{Context, Poll};
 
 /// Steps in one poll.
@@ -44,4 +45,9 @@ pub(crate) fn step(context: &Context<'_>) -> Poll<()> {
     }
     context.waker().wake_by_ref();
     Poll::Pending
+}
+
+/// A step before something that cannot be put off once it is ready: a value that somebody must get, a place that was given.
+pub(crate) fn turn() -> impl Future<Output = ()> + Send {
+    poll_fn(|context| step(context))
 }

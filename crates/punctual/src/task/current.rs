@@ -49,6 +49,8 @@ pub(crate) struct Frame<'a> {
     id: Cell<Option<u64>>,
     /// Whether the running task asked for its token or its number; most never do.
     asked: Cell<bool>,
+    /// Whether its token is somebody else's to find.
+    is_adopted: Cell<bool>,
 }
 
 /// The worker a thread is.
@@ -87,6 +89,7 @@ impl<'a> Frame<'a> {
             token: RefCell::new(None),
             id: Cell::new(None),
             asked: Cell::new(false),
+            is_adopted: Cell::new(false),
         }
     }
 
@@ -117,6 +120,7 @@ impl<'a> Frame<'a> {
             token: RefCell::new(None),
             id: Cell::new(None),
             asked: Cell::new(false),
+            is_adopted: Cell::new(false),
         }
     }
 
@@ -172,7 +176,8 @@ impl<'a> Frame<'a> {
         self.asked.set(false);
         self.id.set(None);
         let mine = self.token.borrow_mut().take();
-        let visible = mine.as_ref().and_then(|mine| {
+        let listed = mine.as_ref().filter(|_| !self.is_adopted.take());
+        let visible = listed.and_then(|mine| {
             let mut tokens = self.visible.tokens.lock();
             let index = tokens.iter().rposition(|each| each.is_same(mine));
             index.map(|index| tokens.swap_remove(index))
@@ -207,16 +212,10 @@ impl<'a> Frame<'a> {
 
     /// The running task's token, made on first use.
     pub(super) fn token(&self) -> Token {
-        self.token_or(|| self.block().map_or_else(Token::new, Header::token))
-    }
-
-    /// The running task's token; if it has none yet, `made` becomes it. Only for tasks that nobody holds a reference to: the
-    /// block does not know of it.
-    fn token_or(&self, made: impl FnOnce() -> Token) -> Token {
         if let Some(token) = &*self.token.borrow() {
             return token.clone();
         }
-        let token = made();
+        let token = self.block().map_or_else(Token::new, Header::token);
         self.asked.set(true);
         *self.token.borrow_mut() = Some(token.clone());
         self.visible.tokens.lock().push(token.clone());
@@ -225,6 +224,19 @@ impl<'a> Frame<'a> {
         if self.home.upgrade().is_some_and(|home| home.is_stopping()) {
             token.cancel();
         }
+        token
+    }
+
+    /// The running task's token; if it has none yet, `made` becomes it. Only for tasks that nobody holds a reference to: the
+    /// block does not know of it; and whoever calls sees to it that a pool that stops finds it.
+    fn adopt_token(&self, made: impl FnOnce() -> Token) -> Token {
+        if let Some(token) = &*self.token.borrow() {
+            return token.clone();
+        }
+        let token = made();
+        self.asked.set(true);
+        self.is_adopted.set(true);
+        *self.token.borrow_mut() = Some(token.clone());
         token
     }
 
@@ -392,10 +404,11 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// The token of the task that calls, a run of a schedule; if it has none yet, `made` becomes it.
-    pub(crate) fn token_or(&self, made: impl FnOnce() -> Token) -> Token {
+    /// The token of the task that calls, a run of a schedule; if it has none yet, `made` becomes it, and the schedule is who
+    /// tells it to stop.
+    pub(crate) fn adopt_token(&self, made: impl FnOnce() -> Token) -> Token {
         match self {
-            Here::Inside(frame) if self.is_in_task() => frame.token_or(made),
+            Here::Inside(frame) if self.is_in_task() => frame.adopt_token(made),
             _ => made(),
         }
     }

@@ -7,7 +7,7 @@
 use super::Class;
 use super::block::{Entry, Origin};
 use super::models::{Books, work, work_woken};
-use crate::handle::TaskHandle;
+use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
 use crate::task::hooks::Hooks;
 use loom::sync::Arc as Counted;
@@ -20,11 +20,18 @@ use std::task::{Poll, Waker};
 /// A future that is ready once the flag is up, and leaves its waker here.
 struct Bell {
     flag: AtomicBool,
-    /// Not modelled: it is filled before the threads start.
+    /// Not modelled: one thread fills it, and others look when that has ended.
     waker: Mutex<Option<Waker>>,
 }
 
+/// A future that was polled once.
 fn resting(home: &Arc<Books>) -> (Arc<Bell>, TaskHandle<u32>) {
+    let (bell, entry, handle) = new(home);
+    work(home, entry, Hooks::default());
+    (bell, handle)
+}
+
+fn new(home: &Arc<Books>) -> (Arc<Bell>, Entry, TaskHandle<u32>) {
     let bell = Arc::new(Bell {
         flag: AtomicBool::new(false),
         waker: Mutex::new(None),
@@ -48,8 +55,7 @@ fn resting(home: &Arc<Books>) -> (Arc<Bell>, TaskHandle<u32>) {
     };
     let entry = Entry::future(origin, true, None, (), future);
     let handle = handle_of(&entry);
-    work(home, entry, Hooks::default());
-    (bell, handle)
+    (bell, entry, handle)
 }
 
 #[allow(unsafe_code)]
@@ -78,6 +84,28 @@ fn a_wake_is_seen() {
         };
         bell.flag.store(true, Relaxed);
         waker.wake();
+        worker.join().unwrap();
+        work_woken(&home);
+        assert_eq!(handle.join().expect("a wake was lost"), 7);
+    });
+}
+
+/// A poll sees what the one before did, on another thread, though nothing but the wake lies between them.
+#[test]
+fn a_poll_sees_the_one_before() {
+    model(3, || {
+        let home = Books::new();
+        let (bell, handle) = resting(&home);
+        let waker = waker_of(&bell);
+        waker.wake_by_ref();
+        let worker = {
+            let home = home.clone();
+            thread::spawn(move || work_woken(&home))
+        };
+        bell.flag.store(true, Relaxed);
+        waker.wake();
+        // As another worker: the first may just have ended its poll.
+        work_woken(&home);
         worker.join().unwrap();
         work_woken(&home);
         assert_eq!(handle.join().expect("a wake was lost"), 7);
@@ -161,6 +189,78 @@ fn the_end_meets_a_waker() {
         drop(other);
         worker.join().unwrap();
         work_woken(&home);
+        assert_eq!(Arc::strong_count(&bell), 1, "the future is gone");
+    });
+}
+
+/// A cancel meets the poll that gives the value: one of the two has the last word, and the handle says which.
+#[test]
+fn a_cancel_meets_a_poll_that_is_ready() {
+    model(3, || {
+        let home = Books::new();
+        let (bell, handle) = resting(&home);
+        let waker = waker_of(&bell);
+        bell.flag.store(true, Relaxed);
+        let worker = {
+            let home = home.clone();
+            thread::spawn(move || {
+                waker.wake();
+                work_woken(&home);
+            })
+        };
+        let cancel = handle.cancel();
+        worker.join().unwrap();
+        work_woken(&home);
+        let result = handle.join();
+        match cancel {
+            Cancel::TooLate => assert_eq!(result.unwrap(), 7),
+            Cancel::Signalled => assert!(result.unwrap_err().is_cancelled()),
+            Cancel::Removed => unreachable!("it has begun"),
+        }
+        assert_eq!(home.waiting(), 0);
+        assert_eq!(Arc::strong_count(&bell), 1, "the future is gone");
+    });
+}
+
+/// A cancel meets the first poll: the future is removed, or polled and then dropped by a worker.
+#[test]
+fn a_cancel_meets_the_first_poll() {
+    model(3, || {
+        let home = Books::new();
+        let (bell, entry, handle) = new(&home);
+        let worker = {
+            let home = home.clone();
+            thread::spawn(move || work(&home, entry, Hooks::default()))
+        };
+        let cancel = handle.cancel();
+        worker.join().unwrap();
+        work_woken(&home);
+        assert_ne!(cancel, Cancel::TooLate);
+        assert!(handle.join().unwrap_err().is_cancelled());
+        let waker = bell.waker.lock().unwrap().take();
+        assert!(waker.is_none() || cancel == Cancel::Signalled, "it was polled");
+        drop(waker);
+        assert_eq!(home.waiting(), 0);
+        assert_eq!(Arc::strong_count(&bell), 1, "the future is gone");
+    });
+}
+
+/// A cancel, the last waker and the handle: whoever of them is last, the future gets one record and one end.
+#[test]
+fn a_cancel_meets_the_last_who_go() {
+    model(2, || {
+        let home = Books::new();
+        let (bell, handle) = resting(&home);
+        let waker = waker_of(&bell);
+        let other = handle.task_ref();
+        let dropper = thread::spawn(move || drop(waker));
+        let canceller = thread::spawn(move || other.cancel());
+        drop(handle);
+        dropper.join().unwrap();
+        canceller.join().unwrap();
+        assert_eq!(home.waiting(), 1, "one record, so that it can be dropped");
+        work_woken(&home);
+        assert_eq!(home.waiting(), 0);
         assert_eq!(Arc::strong_count(&bell), 1, "the future is gone");
     });
 }

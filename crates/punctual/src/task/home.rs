@@ -35,6 +35,22 @@ pub(crate) enum Removal {
     Moved,
 }
 
+/// What is left to do about a removed task.
+#[derive(Debug)]
+pub(crate) struct Removed {
+    /// The task's own share, if it was in the timer store; otherwise that stays with its record.
+    pub(crate) share: Option<Entry>,
+    /// Whether the home wants to hear when its waiters have been told: a hook, or a pool that may end.
+    pub(crate) is_awaited: bool,
+}
+
+impl Removed {
+    pub(crate) const FROM_QUEUE: Removed = Removed {
+        share: None,
+        is_awaited: true,
+    };
+}
+
 /// Where a waiting task is moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
@@ -46,8 +62,7 @@ pub(crate) enum Destination {
 pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
     /// told, so that whoever was told finds it counted.
-    /// The answer is the task's own share if it was in the timer store; otherwise that stays with its record.
-    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Option<Entry>;
+    fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed;
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
@@ -81,7 +96,7 @@ pub(crate) trait Home: Any + Send + Sync {
     /// It is about to end.
     fn unlist(&self, task: NonNull<Header>);
     /// Why a task that has not ended waits; `remaining`: how long until its time.
-    fn explain(&self, task: &Header, remaining: Option<Duration>) -> Explanation;
+    fn explain(&self, task: &Header, remaining: Option<Duration>, with_names: bool) -> Explanation;
     /// What a view of this home is called.
     fn view_name(&self, view: &Arc<View>) -> Arc<str>;
 }

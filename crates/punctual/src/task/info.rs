@@ -91,7 +91,13 @@ impl Priority {
         Self(n)
     }
 
-    pub(crate) const fn number(self) -> u8 {
+    /// The number of the level, 0 the most urgent.
+    ///
+    /// ```
+    /// assert_eq!(punctual::Priority::LOW.number(), 3);
+    /// ```
+    #[must_use]
+    pub const fn number(self) -> u8 {
         self.0
     }
 }

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Header, Origin, Reference};
-use super::home::{Destination, Home, HomeRef, Removal};
+use super::home::{Destination, Home, HomeRef, Removal, Removed};
 use super::state::{Claim, End, Resolved, Signal, State};
 use super::view::View;
 use super::{Class, Outcome, TaskInfo};
@@ -58,10 +58,10 @@ impl Books {
 }
 
 impl Home for Books {
-    fn remove(&self, _: NonNull<Header>, _: Class, how: Removal) -> Option<Entry> {
+    fn remove(&self, _: NonNull<Header>, _: Class, how: Removal) -> Removed {
         assert_eq!(how, Removal::Cancelled);
         self.removed.fetch_add(1, SeqCst);
-        None
+        Removed::FROM_QUEUE
     }
     fn is_told_of_ends(&self) -> bool {
         false
@@ -72,7 +72,7 @@ impl Home for Books {
     fn relocate(&self, _: &Arc<Reference>, _: Destination) -> bool {
         false
     }
-    fn explain(&self, _: &Header, _: Option<Duration>) -> Explanation {
+    fn explain(&self, _: &Header, _: Option<Duration>, _: bool) -> Explanation {
         Explanation::of(Place::Queue)
     }
     fn view_name(&self, _: &Arc<View>) -> Arc<str> {
@@ -164,6 +164,7 @@ fn run_visibly(home: &Books, mut slot: Slot, hooks: Hooks, visible: &Visible) {
             home,
             counters: &counters,
             watched: hooks.watch_tasks(),
+            names: None,
             tape: None,
             notes: hooks.watch_tasks(),
         };

@@ -2,8 +2,8 @@
 //!
 //! In: a size. Out: memory, from a list of this thread, else from the shared stock, else freshly carved. The
 //! allocator is the first bottleneck of every pool that boxes its tasks: memory taken on the submitting thread and
-//! freed on the worker goes through malloc's slow path. Here both ends are a thread-local list, and a full list moves
-//! to the other threads sixty-four blocks at a time.
+//! freed on the worker goes through malloc's slow path. Here both ends are a thread-local list of addresses, and a full list moves
+//! to the other threads sixty-four blocks at a time; nobody touches a block that is not in use.
 //!
 //! **It goes back.** Blocks are carved from 64 KiB arenas. The stock knows how many blocks it holds; when it holds
 //! more than a floor and nobody has been in need for a while, an idle worker calls [`trim`]: arenas whose every block
@@ -55,10 +55,10 @@ pub(crate) trait Janitor: Send + Sync {
     fn rouse(&self) -> bool;
 }
 
-/// Asks for a block that is about to be given back, all of it, and for what knows its neighbours.
+/// Asks for the second line of a block of which the first is about to be used.
 #[inline]
-pub(crate) fn prefetch_whole(block: NonNull<u8>) {
-    imp::prefetch_whole(block.as_ptr());
+pub(crate) fn prefetch_rest(block: NonNull<u8>) {
+    imp::prefetch_rest(block.as_ptr());
 }
 
 pub(crate) use imp::register;
@@ -85,7 +85,7 @@ mod imp {
     pub(crate) fn trim() {}
     pub(crate) fn look_away() {}
     pub(crate) fn register(_: Weak<dyn Janitor>) {}
-    pub(super) fn prefetch_whole(_: *const u8) {}
+    pub(super) fn prefetch_rest(_: *const u8) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -96,7 +96,7 @@ mod imp {
 mod imp {
     use super::{Janitor, Layout, NonNull, system};
     use crate::sync::unmodelled::{AtomicBool, AtomicU64, AtomicUsize, Relaxed};
-    use crate::sync::{Arc, Lock, Weak};
+    use crate::sync::{Arc, Lock, Weak, prefetch};
     use std::alloc::dealloc;
     use std::cell::UnsafeCell;
     use std::ptr::null_mut;
@@ -127,14 +127,10 @@ mod imp {
         }
     }
 
-    /// A free block is a link.
-    struct Free {
-        next: *mut Free,
-    }
-
-    /// One size's list of one thread: blocks that were used before, newest first, and a run of others in a row.
+    /// One size's list of one thread: blocks that were used before, newest last, and a run of others in a row. Addresses, not
+    /// links inside the blocks: who gives a block back need not touch it, nor does anybody until it is used again.
     struct List {
-        head: *mut Free,
+        blocks: [*mut u8; LIST_MAX],
         length: usize,
         run: Run,
     }
@@ -155,37 +151,34 @@ mod imp {
 
     crate::sync::local! {
         static LISTS: Lists = Lists(UnsafeCell::new(
-            [const { List { head: null_mut(), length: 0, run: NO_RUN } }; SIZES.len()],
+            [const { List { blocks: [null_mut(); LIST_MAX], length: 0, run: NO_RUN } }; SIZES.len()],
         ));
     }
 
     impl Drop for Lists {
         fn drop(&mut self) {
             for (class, list) in self.0.get_mut().iter_mut().enumerate() {
-                let chain = Chain {
-                    head: std::mem::replace(&mut list.head, null_mut()),
-                    length: std::mem::take(&mut list.length),
-                };
-                give(class, chain, std::mem::replace(&mut list.run, NO_RUN));
+                let length = std::mem::take(&mut list.length);
+                give(
+                    class,
+                    &list.blocks[..length],
+                    std::mem::replace(&mut list.run, NO_RUN),
+                );
             }
         }
     }
 
-    /// Blocks linked to each other, on their way from a thread to the stock.
-    struct Chain {
-        head: *mut Free,
-        length: usize,
-    }
+    type Batch = [*mut u8; BATCH];
 
-    const NO_CHAIN: Chain = Chain {
-        head: null_mut(),
-        length: 0,
-    };
-
-    /// One size's blocks that no thread holds. They lie in their arenas as bits, so what was freed in any order is given
+    /// One size's blocks that no thread holds. What came last waits in batches, as it came: it is likely to be warm, and who
+    /// needs blocks gets sixty-four in one step. The rest lies in its arenas as bits, so what was freed in any order is given
     /// out again in the order of its addresses, which the processor's prefetch likes: after a million timers were
     /// cancelled at random, the next million is as fast to make as the first.
     struct Stock {
+        /// A ring: the newest is given out first, the oldest makes way.
+        warm: [Batch; WARM],
+        newest: usize,
+        batches: usize,
         /// Those with a free block, the last one to get one last.
         roomy: Vec<NonNull<Arena>>,
         free: usize,
@@ -198,18 +191,34 @@ mod imp {
     /// Words of bits that the most blocks need.
     const WORDS: usize = ARENA / SIZES[0] / 64;
 
-    /// The beginning of an arena.
+    /// Batches that wait as such, a thousand blocks.
+    const WARM: usize = 16;
+
+    /// What is known about an arena. It lies inside, in the place of some blocks, and not at the same distance from the
+    /// beginning in each: arenas are aligned, so a million blocks' worth of beginnings would fight for a few places of the cache.
     struct Arena {
-        /// Set: the block lies in the stock.
+        /// Set: the block lies in the stock as a bit.
         free: [u64; WORDS],
+        /// How many are set, and how many there are.
         count: usize,
+        whole: usize,
     }
 
-    /// Where the blocks begin.
-    const FRONT: usize = size_of::<Arena>().next_multiple_of(LINE);
+    /// Distances of [`Arena`]s from the beginnings: so many, in steps of so many bytes.
+    const COLOURS: usize = 256;
+    const STEP: usize = size_of::<Arena>().next_multiple_of(LINE);
+    const _: () = assert!(COLOURS * STEP <= ARENA);
+
+    /// How far from the beginning of an arena its [`Arena`] lies.
+    fn distance(arena: usize) -> usize {
+        arena / ARENA % COLOURS * STEP
+    }
 
     const fn empty(class: usize) -> Lock<Stock> {
         Lock::new(Stock {
+            warm: [[null_mut(); BATCH]; WARM],
+            newest: 0,
+            batches: 0,
             roomy: Vec::new(),
             free: 0,
             class,
@@ -239,11 +248,6 @@ mod imp {
         Err(_) => panic!("an arena's size is its alignment and a power of two"),
     };
 
-    /// How many blocks of this size an arena holds.
-    const fn per_arena(class: usize) -> usize {
-        (ARENA - FRONT) / SIZES[class]
-    }
-
     #[inline]
     pub(super) fn acquire(class: usize) -> NonNull<u8> {
         let mine = LISTS.try_with(|lists| {
@@ -251,13 +255,11 @@ mod imp {
             // system's allocator does not submit tasks.
             let list = unsafe { &mut (*lists.0.get())[class] };
             loop {
-                if let Some(head) = NonNull::new(list.head) {
-                    // SAFETY: a link in the list is a free block of this thread.
-                    let next = unsafe { head.as_ref() }.next;
-                    prefetch(next.cast());
-                    list.head = next;
-                    list.length -= 1;
-                    return head.cast();
+                if let Some(last) = list.length.checked_sub(1) {
+                    list.length = last;
+                    prefetch(list.blocks[last.saturating_sub(1)]);
+                    // SAFETY: what is in the list is a block.
+                    return unsafe { NonNull::new_unchecked(list.blocks[last]) };
                 }
                 if let Some(block) = list.run.take(class) {
                     return block;
@@ -287,67 +289,61 @@ mod imp {
 
     #[inline]
     pub(super) unsafe fn release(class: usize, block: NonNull<u8>) {
-        let block = block.cast::<Free>();
-        let kept = LISTS.try_with(|lists| {
-            // SAFETY: as in `acquire`; the block is the caller's to give.
-            unsafe {
-                let list = &mut (*lists.0.get())[class];
-                block.write(Free { next: list.head });
-                list.head = block.as_ptr();
-                list.length += 1;
-                if list.length >= LIST_MAX {
-                    give_away(class, list);
-                }
-            }
+        let full = LISTS.try_with(|lists| {
+            // SAFETY: as in `acquire`.
+            let list = unsafe { &mut (*lists.0.get())[class] };
+            list.blocks[list.length] = block.as_ptr();
+            list.length += 1;
+            (list.length == LIST_MAX).then(|| list.cut())
         });
-        if kept.is_err() {
-            // SAFETY: the block is free and a chain of one.
-            unsafe { block.write(Free { next: null_mut() }) };
-            let chain = Chain {
-                head: block.as_ptr(),
-                length: 1,
-            };
-            give(class, chain, NO_RUN);
+        // Without the list: whoever is roused may be the last to let go of a pool, and blocks come back here with it.
+        match full {
+            Ok(None) => {}
+            Ok(Some(batch)) => give(class, &batch, NO_RUN),
+            Err(_) => give(class, &[block.as_ptr()], NO_RUN),
+        }
+    }
+
+    impl List {
+        /// Takes the older half out of a full list: the newest blocks are the likeliest to be warm in this core's cache.
+        #[cold]
+        fn cut(&mut self) -> Batch {
+            let mut batch = [null_mut(); BATCH];
+            batch.copy_from_slice(&self.blocks[..BATCH]);
+            self.blocks.copy_within(BATCH.., 0);
+            self.length -= BATCH;
+            batch
         }
     }
 
     #[cold]
     fn refill(class: usize, list: &mut List) {
         TURNOVER.fetch_add(1, Relaxed);
-        list.run = STOCK[class].lock().take();
+        let mut stock = STOCK[class].lock();
+        if stock.take_batch(&mut list.blocks) {
+            list.length = BATCH;
+        } else {
+            list.run = stock.take();
+        }
     }
 
     #[cold]
     fn single(class: usize) -> NonNull<u8> {
         let mut run = STOCK[class].lock().take();
         let block = run.take(class).expect("the stock gives at least one");
-        give(class, NO_CHAIN, run);
+        give(class, &[], run);
         block
     }
 
-    /// Cuts the older half off a full list: the newest blocks are the likeliest to be warm in this core's cache.
-    #[cold]
-    fn give_away(class: usize, list: &mut List) {
-        let mut last = list.head;
-        for _ in 1..list.length - BATCH {
-            // SAFETY: the list is longer than a batch.
-            last = unsafe { (*last).next };
-        }
-        // SAFETY: as above; `last` is the last link that stays.
-        let head = unsafe { std::mem::replace(&mut (*last).next, null_mut()) };
-        list.length -= BATCH;
-        give(class, Chain { head, length: BATCH }, NO_RUN);
-    }
-
     /// Puts blocks into the stock; if that makes an excess that nobody has in view, somebody is roused to see it.
-    fn give(class: usize, chain: Chain, run: Run) {
-        if chain.length == 0 && run.bits == 0 {
+    fn give(class: usize, blocks: &[*mut u8], run: Run) {
+        if blocks.is_empty() && run.bits == 0 {
             return;
         }
         let excess = {
             let mut stock = STOCK[class].lock();
-            // SAFETY: a chain's links are free blocks of this size.
-            unsafe { stock.put_chain(chain) };
+            // SAFETY: a list's blocks are free ones of this size.
+            unsafe { stock.keep(blocks) };
             if run.bits != 0 {
                 // SAFETY: a run came from the stock.
                 unsafe { stock.put(run.first, run.bits) };
@@ -379,49 +375,65 @@ mod imp {
     }
 
     impl Stock {
-        /// Puts a chain's blocks back. What was made in a row mostly ends in a row, so neighbours go in one step.
+        /// Takes blocks in; a whole batch stays one. If there are too many the oldest is given up for bits.
         ///
         /// # Safety
-        /// Its links are free blocks of this stock's size that nobody else has.
-        unsafe fn put_chain(&mut self, chain: Chain) {
-            let size = SIZES[self.class];
-            let mut block = chain.head.cast::<u8>();
-            // The word of bits that is being filled: where its first block lies, and those of it that come back.
-            let mut run = NO_RUN;
-            for _ in 0..chain.length {
-                // SAFETY: a link of the chain, which has so many; read before it is given.
-                let next = unsafe { (*block.cast::<Free>()).next };
-                let offset = block.addr().wrapping_sub(run.first.addr());
-                if run.bits != 0 && offset < 64 * size {
-                    run.bits |= 1 << index_of(self.class, offset);
-                } else {
-                    if run.bits != 0 {
-                        // SAFETY: the caller's promise; it begins a word.
-                        unsafe { self.put(run.first, run.bits) };
-                    }
-                    let (arena, index) = place_of(self.class, block);
-                    // SAFETY: the first block of the word, in the same arena.
-                    let first = unsafe { arena.cast::<u8>().add(FRONT + index / 64 * 64 * size) };
-                    run = Run {
-                        first,
-                        bits: 1 << (index % 64),
-                    };
-                }
-                block = next.cast();
-            }
-            if run.bits != 0 {
-                // SAFETY: as above.
-                unsafe { self.put(run.first, run.bits) };
+        /// They are free blocks of this stock's size that nobody else has.
+        unsafe fn keep(&mut self, blocks: &[*mut u8]) {
+            let Ok(batch) = Batch::try_from(blocks) else {
+                // SAFETY: the caller's promise.
+                return unsafe { self.put_each(blocks) };
+            };
+            self.newest = (self.newest + 1) % WARM;
+            let oldest = std::mem::replace(&mut self.warm[self.newest], batch);
+            if self.batches < WARM {
+                self.batches += 1;
+                self.free += BATCH;
+            } else {
+                // As many come as go to bits, where they are counted.
+                // SAFETY: a batch of this stock.
+                unsafe { self.put_each(&oldest) };
             }
         }
 
-        /// Puts a run back.
+        /// Moves the batch that came last to the front of the list. False: there is none.
+        fn take_batch(&mut self, list: &mut [*mut u8]) -> bool {
+            if self.batches == 0 {
+                return false;
+            }
+            list[..BATCH].copy_from_slice(&self.warm[self.newest]);
+            self.newest = (self.newest + WARM - 1) % WARM;
+            self.batches -= 1;
+            self.free -= BATCH;
+            self.publish();
+            true
+        }
+
+        /// Puts blocks back, as bits.
         ///
         /// # Safety
-        /// They are free blocks of this stock's size that nobody else has; `first` begins a word.
+        /// They are free blocks of this stock's size that nobody else has.
+        unsafe fn put_each(&mut self, blocks: &[*mut u8]) {
+            // All at once, and then one after the other: each may be far away.
+            for block in blocks {
+                let (arena, index) = place_of(self.class, *block);
+                prefetch(arena.wrapping_add(distance(arena.addr()) + index / 64 * size_of::<u64>()));
+            }
+            for block in blocks {
+                // SAFETY: the caller's promise.
+                unsafe { self.put(*block, 1) };
+            }
+        }
+
+        /// Puts neighbours back: those whose bit is set, of which the lowest is the block at `first`.
+        ///
+        /// # Safety
+        /// They are free blocks of this stock's size that nobody else has, and one word of their arena knows them.
         unsafe fn put(&mut self, first: *mut u8, bits: u64) {
             let (arena, index) = place_of(self.class, first);
-            // SAFETY: arenas are aligned to their size, and begin with their bits; the lock is held.
+            let arena = arena_in(arena);
+            let bits = bits << (index % 64);
+            // SAFETY: a stock's block lies in an arena, which was written when it was opened; the lock is held.
             let state = unsafe { &mut *arena };
             debug_assert_eq!(state.free[index / 64] & bits, 0, "a block was given back twice");
             if state.count == 0 {
@@ -441,8 +453,9 @@ mod imp {
             };
             // SAFETY: an arena of this stock; the lock is held.
             let state = unsafe { &mut *arena.as_ptr() };
-            let word = state.free.iter().position(|word| *word != 0);
-            let word = word.expect("an arena with room has a free block");
+            // The fullest, and of several the first: what comes back one by one from other threads is given time to gather.
+            let word = (0..WORDS).rev().max_by_key(|word| state.free[*word].count_ones());
+            let word = word.expect("an arena has words");
             let bits = std::mem::take(&mut state.free[word]);
             let count = bits.count_ones() as usize;
             state.count -= count;
@@ -451,28 +464,25 @@ mod imp {
                 self.roomy.pop();
             }
             self.publish();
-            // SAFETY: the word's first block lies inside the arena.
-            let first = unsafe {
-                arena
-                    .as_ptr()
-                    .cast::<u8>()
-                    .add(FRONT + word * 64 * SIZES[self.class])
-            };
+            let first = beginning_of(arena).wrapping_add(word * 64 * SIZES[self.class]);
             Run { first, bits }
         }
 
         /// A fresh arena. Its blocks are not touched before they are used.
         #[cold]
         fn open(&mut self) -> NonNull<Arena> {
-            let arena = system(ARENA_LAYOUT).cast::<Arena>();
-            let count = per_arena(self.class);
+            let memory = system(ARENA_LAYOUT);
+            let size = SIZES[self.class];
+            let own = distance(memory.addr().get());
+            let taken = own / size..=(own + size_of::<Arena>() - 1) / size;
             let mut free = [0; WORDS];
-            for (index, word) in free.iter_mut().enumerate() {
-                let left = count.saturating_sub(index * 64);
-                *word = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
-            }
-            // SAFETY: fresh memory, large and aligned enough.
-            unsafe { arena.write(Arena { free, count }) };
+            let blocks = (0..ARENA / size).filter(|block| !taken.contains(block));
+            blocks.for_each(|block| free[block / 64] |= 1 << (block % 64));
+            let count = free.iter().map(|word: &u64| word.count_ones() as usize).sum();
+            let whole = count;
+            let arena = NonNull::new(arena_in(memory.as_ptr())).expect("memory is somewhere");
+            // SAFETY: fresh memory, large enough, and all distances are aligned.
+            unsafe { arena.write(Arena { free, count, whole }) };
             self.roomy.push(arena);
             self.free += count;
             arena
@@ -483,11 +493,22 @@ mod imp {
         }
     }
 
-    /// The arena of a block, and its number there.
-    fn place_of(class: usize, block: *mut u8) -> (*mut Arena, usize) {
+    /// The beginning of a block's arena, and its number there.
+    fn place_of(class: usize, block: *mut u8) -> (*mut u8, usize) {
         let arena = block.map_addr(|address| address & !(ARENA - 1));
-        let index = index_of(class, block.addr() - arena.addr() - FRONT);
-        (arena.cast(), index)
+        (arena, index_of(class, block.addr() - arena.addr()))
+    }
+
+    /// What is known about the arena that begins here.
+    fn arena_in(beginning: *mut u8) -> *mut Arena {
+        beginning.wrapping_add(distance(beginning.addr())).cast()
+    }
+
+    fn beginning_of(arena: NonNull<Arena>) -> *mut u8 {
+        arena
+            .as_ptr()
+            .cast::<u8>()
+            .map_addr(|address| address & !(ARENA - 1))
     }
 
     /// The number of the block that begins so many bytes after the first. Each size is a constant here: no division.
@@ -505,15 +526,20 @@ mod imp {
         let mut gone = Vec::new();
         {
             let mut stock = STOCK[class].lock();
+            let mut batch = [null_mut(); BATCH];
+            while stock.take_batch(&mut batch) {
+                // SAFETY: a batch of this stock.
+                unsafe { stock.put_each(&batch) };
+            }
             let mut left = stock.free;
             stock.roomy.retain(|arena| {
                 // SAFETY: an arena of this stock; the lock is held.
-                let is_whole = unsafe { arena.as_ref() }.count == per_arena(class);
+                let arena_now = unsafe { arena.as_ref() };
                 let rest = left
-                    .checked_sub(per_arena(class))
+                    .checked_sub(arena_now.whole)
                     .filter(|rest| *rest >= floor(class));
                 match rest {
-                    Some(rest) if is_whole => {
+                    Some(rest) if arena_now.count == arena_now.whole => {
                         left = rest;
                         gone.push(*arena);
                         false
@@ -527,7 +553,7 @@ mod imp {
         }
         for arena in gone {
             // SAFETY: every block of it was in the stock, which has forgotten it.
-            unsafe { dealloc(arena.as_ptr().cast(), ARENA_LAYOUT) };
+            unsafe { dealloc(beginning_of(arena), ARENA_LAYOUT) };
         }
     }
 
@@ -569,20 +595,7 @@ mod imp {
     }
 
     #[inline]
-    pub(super) fn prefetch_whole(block: *const u8) {
+    pub(super) fn prefetch_rest(block: *const u8) {
         prefetch(block.wrapping_add(LINE));
-        prefetch(block.map_addr(|address| address & !(ARENA - 1)));
-    }
-
-    /// Asks for a line that is about to be written.
-    #[inline]
-    fn prefetch(address: *const u8) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch is a hint; it reads nothing and faults on no address.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = address;
     }
 }

@@ -23,6 +23,7 @@ use super::watch::{Limits, Watching};
 use super::{Outcome, discard};
 use crate::observe::Ending;
 use crate::observe::counters::Counters;
+use crate::observe::named::NameSampler;
 use crate::sync::Arc;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -37,6 +38,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) counters: &'a Counters,
     /// Whether the hooks want to hear of each task.
     pub(crate) watched: bool,
+    /// Of a worker's own tasks: times of those with a name.
+    pub(crate) names: Option<&'a NameSampler<'a>>,
     /// Where the pool records: of a worker's own tasks.
     pub(crate) tape: Option<&'a Tape<'a>>,
     /// Either of these: one look for both.
@@ -206,10 +209,23 @@ impl Runner<'_> {
             self.hooks.before(&entry.header().info());
         }
         let watching = self.watch(limits);
-        let end = self.run_decorated(entry);
+        let end = self.timed_by_name(entry, || self.run_decorated(entry));
         drop(watching);
         self.note_end(entry, end);
         end
+    }
+
+    /// Runs it, or polls it; of a task with a name some runs are timed.
+    fn timed_by_name<R>(&self, entry: &Entry, run: impl FnOnce() -> R) -> R {
+        let header = entry.header();
+        let name = || header.side().and_then(|side| side.name.as_deref());
+        let sampler = self.names.filter(|_| name().is_some());
+        let Some((sampler, timed)) = sampler.and_then(|sampler| Some((sampler, sampler.begin()?))) else {
+            return run();
+        };
+        let ended = run();
+        sampler.end(timed, name().unwrap_or_default(), header.priority().number());
+        ended
     }
 
     /// Where the pool records: the body, or the last poll of it, has ended this way.

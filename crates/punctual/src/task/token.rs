@@ -9,6 +9,7 @@
 use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::wait::WordRef;
 use crate::sync::{Arc, Lock, WaitWord, Weak};
+use crate::task::budget;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -205,7 +206,7 @@ impl Future for Firing {
     type Output = ();
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.token.is_cancelled() {
-            return Poll::Ready(());
+            return budget::step(cx);
         }
         // Cloned and dropped outside the lock: a waker is user code.
         let waker = cx.waker().clone();

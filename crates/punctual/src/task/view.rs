@@ -18,11 +18,12 @@ mod gate;
 use super::block::{Entry, Header, Reference};
 use super::home::HomeRef;
 use crate::observe::Recorder;
-use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release};
-use crate::sync::{Arc, Lock};
+use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release};
+use crate::sync::{Arc, Lock, prefetch};
 use crate::time::{Clock, Tick};
 pub(crate) use crowd::Crowd;
-use gate::{Gate, Parked};
+use gate::Gate;
+pub(crate) use gate::Parked;
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -46,6 +47,11 @@ pub(crate) const ANY_NUMBER: u32 = u32::MAX;
 const MAY_REFUSE: u8 = 1;
 /// It is listed.
 const MEASURED: u8 = 2;
+
+/// Before a view in memory: the counts of its shares.
+const COUNTS: usize = 2 * size_of::<usize>();
+/// Of memory, what processors pass to each other.
+const LINE: usize = 64;
 
 /// What a view is for; mostly for its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +87,8 @@ pub(crate) struct View {
     /// Whether a task of it was ever delayed, and whether there ever was a view inside of it.
     pub(crate) had_delayed: AtomicBool,
     pub(crate) had_children: AtomicBool,
+    /// Threads to be told when a slot becomes free. Written under the gate's lock; here, where there is room for it.
+    watchers: AtomicU16,
     /// Tasks that were accepted and have not left. Written under the gate's lock.
     present: AtomicU32,
     gate: Lock<Gate>,
@@ -91,6 +99,8 @@ pub(crate) struct Shown {
     pub(crate) name: Arc<str>,
     pub(crate) wait: Recorder,
     submissions: AtomicU64,
+    /// When the first came of those that have been coming since without a moment at which none waited.
+    since: AtomicU64,
 }
 
 /// Why a view lets no task in.
@@ -98,6 +108,15 @@ pub(crate) struct Shown {
 pub(crate) enum Barred {
     Closed,
     Full { waiting: usize, cap: usize },
+}
+
+/// A task that comes to a gate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coming {
+    /// How many the pool had accepted before it.
+    pub(crate) number: u64,
+    /// It was accepted just now, and is to be counted; not one from a gate further in, or a future that was woken.
+    pub(crate) is_new: bool,
 }
 
 /// Where a task got to at one gate.
@@ -138,6 +157,17 @@ pub(crate) struct Reading {
     pub(crate) oldest: Option<Tick>,
     /// Whether some of the queued have their slots.
     pub(crate) is_in_queue: bool,
+    /// Of a listed view: none of those that wait came before.
+    pub(crate) since: Option<Tick>,
+}
+
+/// Where a task stands in a view's line.
+pub(crate) enum InLine {
+    /// So many are before it, dead ones included.
+    At(usize),
+    Absent,
+    /// Not among the first thousand, and there are more.
+    Beyond,
 }
 
 /// How a view is made.
@@ -163,6 +193,7 @@ impl View {
                     name,
                     wait: Recorder::new(),
                     submissions: AtomicU64::new(0),
+                    since: AtomicU64::new(0),
                 })
             }),
             taken: AtomicU64::new(0),
@@ -175,6 +206,7 @@ impl View {
             is_closed: AtomicBool::new(false),
             had_delayed: AtomicBool::new(false),
             had_children: AtomicBool::new(false),
+            watchers: AtomicU16::new(0),
             present: AtomicU32::new(0),
             gate: Lock::new(Gate {
                 line: VecDeque::new(),
@@ -183,7 +215,6 @@ impl View {
                 mark: 0,
                 slots: 0,
                 dead: 0,
-                watchers: 0,
             }),
         })
     }
@@ -234,14 +265,17 @@ impl View {
             let waiting = view.gate.lock().waiting(view);
             if view.cap != ANY_NUMBER && waiting >= view.cap as usize {
                 let cap = view.cap as usize;
-                return Err(Barred::Full { waiting, cap });
+                // For good, if one further out is closed.
+                let full = Barred::Full { waiting, cap };
+                return Err(if self.is_closed() { Barred::Closed } else { full });
             }
         }
         Ok(())
     }
 
+    /// Whether it refuses tasks for good, or one that it is inside of does.
     pub(crate) fn is_closed(self: &Arc<Self>) -> bool {
-        self.admits() == Err(Barred::Closed)
+        self.chain().any(|view| view.is_closed.load(Acquire))
     }
 
     /// A task of it was accepted.
@@ -260,10 +294,17 @@ impl View {
         self.present.store(self.present.load(Relaxed) - tasks, Relaxed);
     }
 
-    /// A slot for a task that was accepted, or a place in line. With `accept`, counts it first.
-    pub(crate) fn pass(self: &Arc<Self>, entry: Entry, accept: bool, crowd: &Crowd, clock: &Clock) -> Step {
+    /// A slot for a task that was accepted, or a place in line. A new one is counted first.
+    pub(crate) fn pass(self: &Arc<Self>, entry: Entry, coming: Coming, crowd: &Crowd, clock: &Clock) -> Step {
         let mut gate = self.gate.lock();
-        self.comes(u32::from(accept));
+        if coming.is_new {
+            if let Some(shown) = &self.shown
+                && gate.waiting(self) == 0
+            {
+                shown.since.store(clock.rough_tick(), Relaxed);
+            }
+            self.comes(1);
+        }
         if gate.slots < self.limit && gate.line.is_empty() {
             gate.slots += 1;
             gate.hold(self, &entry);
@@ -277,23 +318,35 @@ impl View {
         }
         let arrived = gate.noted;
         entry.header().state.park();
-        gate.line.push_back(Parked { entry, arrived });
+        gate.line.push_back(Parked {
+            entry,
+            arrived,
+            number: coming.number,
+        });
         Step::Parked
     }
 
-    /// The first in line, which has the caller's slot now. `Err`: there is nobody, and the slot is free.
-    pub(crate) fn next(self: &Arc<Self>, crowd: &Crowd) -> Result<Entry, Left> {
+    /// The first in line, which has the caller's slot now. `Err`: there is nobody, and the slot is free; or the first one is
+    /// not wanted, and the slot is still to be given ([`Left::Slot`]).
+    pub(crate) fn next(
+        self: &Arc<Self>,
+        crowd: &Crowd,
+        is_wanted: impl FnOnce(&Entry) -> bool,
+    ) -> Result<Parked, Left> {
         let mut gate = self.gate.lock();
-        let Some(Parked { entry, .. }) = gate.line.pop_front() else {
+        if gate.line.front().is_some_and(|first| !is_wanted(&first.entry)) {
+            return Err(Left::Slot);
+        }
+        let Some(parked) = gate.line.pop_front() else {
             gate.slots -= 1;
             gate.clear(self);
-            return Err(gate.tell());
+            return Err(gate.tell(self));
         };
         if gate.line.is_empty() {
             gate.line_ended(self, crowd);
         }
-        gate.hold(self, &entry);
-        Ok(entry)
+        gate.hold(self, &parked.entry);
+        Ok(parked)
     }
 
     /// A task with its slots has left, or gives them away until it is woken.
@@ -306,7 +359,7 @@ impl View {
             return Left::Slot;
         }
         gate.slots -= 1;
-        gate.tell()
+        gate.tell(self)
     }
 
     /// A task that stands in a line, here or elsewhere in its chain, was claimed; it stays there. True: the dead are too
@@ -326,7 +379,7 @@ impl View {
         let mut gate = self.gate.lock();
         self.goes(1);
         gate.ran += u64::from(ran);
-        gate.tell()
+        gate.tell(self)
     }
 
     /// Takes the dead out of the line.
@@ -335,16 +388,14 @@ impl View {
     }
 
     /// Takes everybody out of the line.
-    pub(crate) fn clear_line(self: &Arc<Self>, crowd: &Crowd) -> Vec<(Tick, Entry)> {
+    pub(crate) fn clear_line(self: &Arc<Self>, crowd: &Crowd) -> VecDeque<Parked> {
         let mut gate = self.gate.lock();
         if gate.line.is_empty() {
-            return Vec::new();
+            return VecDeque::new();
         }
         let line = std::mem::take(&mut gate.line);
         gate.line_ended(self, crowd);
-        line.into_iter()
-            .map(|parked| (parked.arrived, parked.entry))
-            .collect()
+        line
     }
 
     fn take_from_line(self: &Arc<Self>, crowd: &Crowd, is_wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
@@ -361,6 +412,23 @@ impl View {
             gate.line_ended(self, crowd);
         }
         out.into_iter().map(|parked| parked.entry).collect()
+    }
+
+    /// The least urgent task of the line, by what `level` says of those that may go, and when it arrived, at the latest: of
+    /// equal ones the first. Among as many as are looked through.
+    pub(crate) fn least_urgent(&self, level: impl Fn(&Header) -> Option<usize>) -> Option<(usize, Tick)> {
+        let gate = self.gate.lock();
+        let mut least = None;
+        for parked in gate.line.iter().take(LOOKED_THROUGH) {
+            let header = parked.entry.header();
+            let level = level(header).filter(|_| !header.state.load().is_claimed());
+            if let Some(level) = level
+                && least.is_none_or(|(least, _)| level > least)
+            {
+                least = Some((level, parked.arrived));
+            }
+        }
+        least
     }
 
     /// Takes the first in line out that can be claimed.
@@ -417,8 +485,10 @@ impl View {
 
     /// Somebody wants to be told when something leaves; or no more.
     pub(crate) fn watch(&self, on: bool) {
-        let mut gate = self.gate.lock();
-        gate.watchers = if on { gate.watchers + 1 } else { gate.watchers - 1 };
+        let _gate = self.gate.lock();
+        let watchers = self.watchers.load(Relaxed);
+        let watchers = if on { watchers + 1 } else { watchers - 1 };
+        self.watchers.store(watchers, Relaxed);
     }
 
     /// Tasks that were accepted and have not left.
@@ -448,6 +518,7 @@ impl View {
             taken,
             oldest: gate.line.front().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
+            since: self.shown.as_ref().map(|shown| shown.since.load(Relaxed)),
         }
     }
 
@@ -458,12 +529,20 @@ impl View {
         Some((first.arrived, f(first.entry.header())))
     }
 
-    /// Whether a task stands in the line. `None`: not among the first thousand, and there are more.
-    pub(crate) fn has_in_line(&self, task: &Header) -> Option<bool> {
+    /// Where in the line a task stands.
+    pub(crate) fn find_in_line(&self, task: &Header) -> InLine {
         let gate = self.gate.lock();
         let is_it = |parked: &Parked| std::ptr::eq(parked.entry.header(), task);
-        let is_here = gate.line.iter().take(LOOKED_THROUGH).any(is_it);
-        (is_here || gate.line.len() <= LOOKED_THROUGH).then_some(is_here)
+        match gate.line.iter().take(LOOKED_THROUGH).position(is_it) {
+            Some(ahead) => InLine::At(ahead),
+            None if gate.line.len() <= LOOKED_THROUGH => InLine::Absent,
+            None => InLine::Beyond,
+        }
+    }
+
+    /// Whether a task of it was ever delayed, or came from a view inside of it.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.had_delayed.load(Relaxed) || self.had_children.load(Relaxed)
     }
 
     /// The first tasks of the line that wait still.
@@ -485,9 +564,28 @@ impl View {
         is_sampled.then_some(number.clamp(1, SAMPLE_EVERY))
     }
 
-    /// The block's share in its view: see [`Header::view`].
-    pub(crate) fn lend(self: &Arc<Self>) -> *const HomeRef {
-        Arc::into_raw(self.clone()).cast()
+    /// A share becomes a block's: see [`Header::view`].
+    pub(crate) fn lend(view: Arc<View>) -> *const HomeRef {
+        Arc::into_raw(view).cast()
+    }
+
+    /// What a block's share leads to. The share itself is to follow: [`View::share`].
+    pub(crate) fn address(view: &Arc<View>) -> *const HomeRef {
+        Arc::as_ptr(view).cast()
+    }
+
+    /// The share of a block that has the address.
+    pub(crate) fn share(view: &Arc<View>) {
+        let _: *const HomeRef = View::lend(view.clone());
+    }
+
+    /// Asks for the memory that a submission touches.
+    #[inline]
+    pub(crate) fn prefetch(view: &Arc<View>) {
+        let counts = Arc::as_ptr(view).cast::<u8>().wrapping_sub(COUNTS);
+        prefetch(counts);
+        prefetch(counts.wrapping_add(LINE));
+        prefetch(counts.wrapping_add(2 * LINE));
     }
 
     /// # Safety

@@ -4,6 +4,8 @@
 //! instant after a given one. Bounded: texts that no day can match are refused, and a search takes at most
 //! [`MAX_STEPS`] steps.
 
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod bounds;
 mod days;
 mod field;
 mod parse;
@@ -147,10 +149,15 @@ impl Cron {
 
     /// The first instant after `seed`; a whole second. `None` = none within the search's bounds.
     pub(super) fn next(&self, seed: SystemTime) -> Option<SystemTime> {
-        let seed = whole_seconds(seed)?;
+        self.search(whole_seconds(seed)?, &mut 0)
+    }
+
+    /// As [`Cron::next`]; counts its steps.
+    fn search(&self, seed: i64, steps: &mut usize) -> Option<SystemTime> {
         // The seed's own stretch: if it ends with the next second, its gap is still to come.
         let (mut look, mut wanted) = (seed, seed + 1);
-        for _ in 0..MAX_STEPS {
+        while *steps < MAX_STEPS {
+            *steps += 1;
             let here = self.zone.stretch(look)?;
             let mut local = wanted + here.offset;
             if self.is_first_only() {

@@ -66,11 +66,17 @@ struct Book {
     next_number: u64,
 }
 
+/// Where the wall was put, and how far the clock had been moved then: it reads the one, and what has passed since the other.
+#[derive(Clone, Copy)]
+struct Put {
+    to: SystemTime,
+    at: Duration,
+}
+
 /// What a manual [`Clock`] and its [`ManualClock`] share.
 pub(super) struct Manual {
     now: AtomicU64,
-    /// The wall reads this plus what has passed since.
-    start: Lock<SystemTime>,
+    wall: Lock<Put>,
     book: Lock<Book>,
     /// Counts the moments at which some pool may have become quiet.
     moments: WaitWord,
@@ -84,8 +90,10 @@ impl Manual {
     }
 
     pub(super) fn wall(&self) -> SystemTime {
-        let start = *self.start.lock();
-        start.checked_add(self.passed()).unwrap_or(start)
+        let put = *self.wall.lock();
+        let since = self.passed().saturating_sub(put.at);
+        // At the end of what the system can tell it stands still.
+        put.to.checked_add(since).unwrap_or(put.to)
     }
 
     /// How far the clock has been moved.
@@ -253,7 +261,10 @@ impl ManualClock {
         ManualClock {
             manual: Arc::new(Manual {
                 now: AtomicU64::new(BIRTH),
-                start: Lock::new(start),
+                wall: Lock::new(Put {
+                    to: start,
+                    at: Duration::ZERO,
+                }),
                 book: Lock::new(Book::default()),
                 moments: WaitWord::new(0),
                 driving: Lock::new(()),
@@ -292,8 +303,9 @@ impl ManualClock {
 
     /// Moves the wall clock only, as a clock step or a suspended machine does; delays do not notice.
     pub fn jump_wall(&self, to: SystemTime) {
-        let passed = self.manual.passed();
-        *self.manual.start.lock() = to.checked_sub(passed).unwrap_or(SystemTime::UNIX_EPOCH);
+        let mut wall = self.manual.wall.lock();
+        let at = self.manual.passed();
+        *wall = Put { to, at };
     }
 }
 

@@ -208,10 +208,10 @@ impl Schedule {
     /// assert_eq!(Schedule::every(Duration::from_secs(1)).zone_name(), None);
     /// # Ok::<(), punctual::ScheduleError>(())
     /// ```
-    #[cfg(feature = "cron")]
     #[must_use]
     pub fn zone_name(&self) -> Option<&str> {
         match &self.kind {
+            #[cfg(feature = "cron")]
             Kind::Cron(cron) => Some(cron.zone_name()),
             _ => None,
         }

@@ -7,7 +7,7 @@
 //!
 //! Two parts. The `wheel` keeps what is far, unsorted, in buckets by the bits of its time. `near` keeps in exact order
 //! what lies at or before the wheel's position; its items are moved about by sorting, so which of them are still there
-//! stands beside it, in the `slab`. A timer is inserted into one bucket, and moves to a finer one or to `near` when its
+//! stands beside them, in bits by `numbers`. A timer is inserted into one bucket, and moves to a finer one or to `near` when its
 //! bucket is opened, at most once per level; most are removed before that and never move.
 //!
 //! - Never early, never out of order: nothing is taken while a bucket is half emptied, and the position never passes
@@ -20,15 +20,15 @@
 
 mod blocks;
 mod crowd;
+mod holes;
 mod near;
-mod slab;
+mod numbers;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod wheel;
 
 use self::blocks::Spot;
-use self::near::{Exact, Near};
-use self::slab::Slab;
+use self::near::Near;
 use self::wheel::{NEAR, Wheel};
 use super::Tick;
 
@@ -59,6 +59,9 @@ pub(crate) trait Timed: Copy {
     /// What was set last.
     fn seat(self) -> Seat;
     fn set_seat(self, seat: Seat);
+    /// It will be asked something soon: whoever keeps that far away may ask for it now.
+    #[inline]
+    fn prepare(self) {}
 }
 
 /// Where a timer lies: a bucket of the wheel and a spot in it, or near and by which number.
@@ -93,9 +96,7 @@ impl Seat {
 #[derive(Debug)]
 pub(crate) struct Store<V> {
     wheel: Wheel<V>,
-    near: Near,
-    /// Of the near ones, those that are still there.
-    slab: Slab<V>,
+    near: Near<V>,
     len: usize,
     /// The sequence of the timer inserted last.
     sequence: u64,
@@ -110,7 +111,6 @@ impl<V: Timed> Store<V> {
         Store {
             wheel: Wheel::new(now),
             near: Near::new(),
-            slab: Slab::new(),
             len: 0,
             sequence: 0,
             crowded: None,
@@ -126,13 +126,8 @@ impl<V: Timed> Store<V> {
         let when = value.when();
         let bucket = self.wheel.bucket_of(when);
         if bucket == NEAR {
-            let index = self.slab.insert(self.sequence, value);
-            value.set_seat(Seat::near(index));
-            self.near.push(Exact {
-                when,
-                sequence: self.sequence,
-                index,
-            });
+            let number = self.near.push(when, self.sequence, value);
+            value.set_seat(Seat::near(number));
             return;
         }
         let crowd = u64::from(self.wheel.push(bucket, when, value));
@@ -150,10 +145,8 @@ impl<V: Timed> Store<V> {
             bucket,
         } = value.seat();
         if bucket == NEAR {
-            self.slab.remove(block);
-            let slab = &self.slab;
             self.near
-                .removed(|item| slab.get(item.index, item.sequence).is_some());
+                .remove(block, |value, number| value.set_seat(Seat::near(number)));
         } else if self.wheel.remove(bucket, Spot { block, offset }) && self.open == Some(bucket) {
             self.emptied();
         }
@@ -175,8 +168,8 @@ impl<V: Timed> Store<V> {
     }
 
     /// Everything in it, in no order.
-    pub(crate) fn values(&self) -> impl Iterator<Item = V> {
-        self.wheel.values().chain(self.slab.live())
+    pub(crate) fn values(&mut self) -> impl Iterator<Item = V> {
+        self.wheel.values().chain(self.near.values())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -218,16 +211,19 @@ impl<V: Timed> Store<V> {
                 pieces -= 1;
                 self.move_block(bucket);
             }
-            while let Some(first) = self.near.first() {
-                if first.when > now {
-                    // Whatever is in the wheel is later still.
-                    return false;
-                }
-                if room == 0 {
-                    return true;
-                }
-                room -= 1;
-                self.take_first(first, out);
+            let taken = self.near.take_due(now, room, |item| {
+                item.value.prepare();
+                out.push(Taken {
+                    when: item.when,
+                    sequence: item.sequence,
+                    value: item.value,
+                });
+            });
+            self.len -= taken;
+            room -= taken;
+            if let Some(first) = self.near.first() {
+                // If it is later, whatever is in the wheel is later still.
+                return first.when <= now;
             }
             let first = self.wheel.first();
             match first {
@@ -246,12 +242,11 @@ impl<V: Timed> Store<V> {
     /// Everything, in order; the store is empty after.
     pub(crate) fn drain(&mut self) -> Vec<V> {
         let wheel = self.wheel.emptied();
-        let wheel = std::mem::replace(&mut self.wheel, wheel);
-        let slab = std::mem::replace(&mut self.slab, Slab::new());
-        self.near = Near::new();
+        let mut wheel = std::mem::replace(&mut self.wheel, wheel);
+        let near = std::mem::replace(&mut self.near, Near::new());
         self.open = None;
         self.len = 0;
-        let mut values: Vec<_> = wheel.values().chain(slab.live()).collect();
+        let mut values: Vec<_> = wheel.values().chain(near.values()).collect();
         values.sort_unstable_by_key(|value| (value.when(), value.sequence()));
         values
     }
@@ -260,20 +255,15 @@ impl<V: Timed> Store<V> {
     fn move_block(&mut self, bucket: u16) {
         let block = self.wheel.take_block(bucket);
         let (mut live, all) = (0, block.len());
+        block.iter().flatten().for_each(|value| value.prepare());
         for value in block.into_iter().flatten() {
             live += 1;
             let when = value.when();
             let finer = self.wheel.bucket_of(when);
             debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
             if finer == NEAR {
-                let sequence = value.sequence();
-                let index = self.slab.insert(sequence, value);
-                value.set_seat(Seat::near(index));
-                self.near.gather(Exact {
-                    when,
-                    sequence,
-                    index,
-                });
+                let number = self.near.gather(when, value.sequence(), value);
+                value.set_seat(Seat::near(number));
             } else {
                 self.wheel.push(finer, when, value);
             }
@@ -286,29 +276,12 @@ impl<V: Timed> Store<V> {
     /// The open bucket has been emptied.
     fn emptied(&mut self) {
         self.open = None;
-        let slab = &self.slab;
-        self.near
-            .gathered(|item| slab.get(item.index, item.sequence).is_some());
-    }
-
-    fn take_first(&mut self, first: Exact, out: &mut Vec<Taken<V>>) {
-        if let Some(value) = self.slab.get(first.index, first.sequence) {
-            out.push(Taken {
-                when: first.when,
-                sequence: first.sequence,
-                value,
-            });
-            self.slab.remove(first.index);
-            self.len -= 1;
-        }
-        let slab = &self.slab;
-        self.near
-            .pop(|item| slab.get(item.index, item.sequence).is_some());
+        self.near.gathered();
     }
 
     /// Bytes it holds on the heap.
     #[cfg(all(test, not(any(loom, shuttle))))]
     fn footprint(&self) -> usize {
-        self.slab.footprint() + self.wheel.footprint() + self.near.footprint()
+        self.wheel.footprint() + self.near.footprint()
     }
 }

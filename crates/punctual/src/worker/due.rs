@@ -32,7 +32,7 @@ impl Worker<'_> {
             self.shared.staff_up(false);
         }
         if self.engine.attention.has(Attention::CLOCK) {
-            self.engine.look_at_the_clock();
+            self.engine.look_at_the_clock(self.stint);
             self.shared.find_successor();
         }
         // Before the surplus: what is due is not left to whoever stays.
@@ -67,10 +67,14 @@ impl Worker<'_> {
         if self.lets_the_queue_pass(due) {
             return Due::Nothing;
         }
-        if self.engine.timers.take(slot, &self.engine.attention) {
+        let patience = &mut self.patience;
+        if self.engine.timers.take(slot, patience, &self.engine.attention) {
             self.passed = 0;
             self.due_in_a_row += 1;
             self.due_since_rest = self.due_since_rest.saturating_add(1);
+            if let Some(stint) = &mut self.stint {
+                stint.tasks += 1;
+            }
             self.lives_by_the_clock = true;
             if self.engine.config.covers_delayed {
                 let is_delayed = |entry: &Entry| entry.header().class.is_delayed();

@@ -17,12 +17,14 @@ pub(crate) mod section;
 pub(crate) mod spare;
 mod steal;
 
+use crate::observe::named::NameSampler;
 use crate::observe::split::Looker;
+use crate::pool::Stint;
 use crate::pool::engine::Engine;
 use crate::pool::staff::{Departure, Post};
 use crate::queue::kind;
 use crate::sync::unmodelled::Relaxed;
-use crate::sync::{self, Arc, is_multi_core};
+use crate::sync::{self, Arc, Patience, is_multi_core};
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::tape::Tape;
@@ -58,7 +60,9 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         }
         let tape = engine.recording.as_ref();
         let tape = tape.map(|recording| Tape::new(recording, &engine.clock, post.number, &post.began));
+        let names = NameSampler::new(&engine.top().observed.names, &engine.clock);
         let runner = Runner {
+            names: Some(&names),
             tape: tape.as_ref(),
             notes: engine.watched || tape.is_some(),
             frame: &frame,
@@ -82,7 +86,9 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             lives_by_the_clock: false,
             dense: 0,
             due_since_rest: 0,
+            stint: None,
             sleeps_exactly: false,
+            patience: Patience::default(),
             looker: Looker::default(),
             tape: tape.as_ref(),
             thief: local.as_ref().map(Thief::new),
@@ -134,8 +140,12 @@ struct Worker<'a> {
     dense: u32,
     /// Due tasks taken since it last led.
     due_since_rest: u32,
+    /// It has led until a time had come, and is at work since.
+    stint: Option<Stint>,
     /// It has led before.
     sleeps_exactly: bool,
+    /// With the consumers' lock.
+    patience: Patience,
     /// What its timed runs do with their time.
     looker: Looker,
     /// Where the pool records.
@@ -171,7 +181,7 @@ impl Worker<'_> {
             if let Err(departure) = self.next::<KIND>(slot) {
                 return Some(departure);
             }
-            self.run(runner, slot);
+            self.run::<KIND>(runner, slot);
         }
     }
 
@@ -180,6 +190,9 @@ impl Worker<'_> {
     fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Result<(), Departure> {
         self.next_when_dry(slot)?;
         self.run_observed(runner, slot, 0);
+        if self.engine.room.is_levelled() {
+            self.post.counters.ended_at(slot.class().priority().number());
+        }
         self.since_rest = 1;
         Ok(())
     }
@@ -227,7 +240,7 @@ impl Worker<'_> {
         if self.engine.attention.is_wanted() && self.attend(slot)? {
             return Ok(());
         }
-        if search::search_as::<KIND>(self.engine, slot) {
+        if search::search_as::<KIND>(self.engine, slot, &mut self.patience) {
             self.lives_by_the_clock = false;
             return Ok(());
         }

@@ -1,8 +1,11 @@
 //! Running a task, and measuring some of them.
 //!
-//! In: a task in the slot. Out: it has run; a sample of the runs was timed, and each is on the tape of a pool that records.
+//! In: a task in the slot. Out: it has run; a sample of the runs was timed, each is on the tape of a pool that records, and
+//! where the queue has levels its end is counted by its own.
 
 use super::Worker;
+use crate::observe::named::stride;
+use crate::queue::kind;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::tape::Tape;
@@ -14,7 +17,7 @@ const TIME_EVERY: u64 = 64;
 
 impl Worker<'_> {
     #[inline(always)]
-    pub(super) fn run(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
+    pub(super) fn run<const KIND: u8>(&mut self, runner: &Runner<'_>, slot: &mut Slot) {
         let count = self.since_rest;
         self.since_rest += 1;
         let timed = MEASURES && count == self.next_timed;
@@ -23,18 +26,23 @@ impl Worker<'_> {
         } else {
             self.run_observed(runner, slot, count);
         }
+        if KIND != kind::PLAIN {
+            // An emptied slot still tells what it held.
+            self.post.counters.ended_at(slot.class().priority().number());
+        }
     }
 
     #[cold]
     pub(super) fn run_observed(&mut self, runner: &Runner<'_>, slot: &mut Slot, count: u64) {
         let timed = MEASURES && count == self.next_timed;
         // A timed task stands for those up to the next timed one, so the weights add up to the number of tasks.
-        let weight = count.clamp(1, TIME_EVERY);
+        let about = count.clamp(1, TIME_EVERY);
+        let engine = self.engine;
+        let begin = self.tape.map_or_else(|| engine.clock.tick(), Tape::now);
+        let weight = stride(about, begin ^ count.rotate_left(32) ^ self.post.number as u64);
         if timed {
             self.next_timed += weight;
         }
-        let engine = self.engine;
-        let begin = self.tape.map_or_else(|| engine.clock.tick(), Tape::now);
         if let Some(tape) = self.tape {
             self.begin_tape(tape, slot, begin);
         }
@@ -62,10 +70,18 @@ impl Worker<'_> {
         if is_split {
             self.looker.begin();
         }
+        let is_named = slot
+            .peek_entry()
+            .and_then(|entry| entry.header().side())
+            .is_some_and(|side| side.name.is_some());
+        let level = engine.room.level_of(slot.class());
         runner.run_apart(slot);
         if timed {
             let took = engine.clock.tick().saturating_sub(begin);
             engine.observed.run.record(took, weight);
+            if !is_named {
+                engine.top().observed.names.record_nameless(level, took, weight);
+            }
             if is_split {
                 let took = Duration::from_nanos(took);
                 self.looker.end(took, weight, &engine.observed.split);

@@ -6,9 +6,9 @@
 use super::Worker;
 use super::idle::{self, Bed};
 use super::leave::Outlook;
-use crate::pool::State;
 use crate::pool::engine::Attention;
 use crate::pool::staff::Departure;
+use crate::pool::{Role, State, Stint};
 use crate::sync::atomic::Ordering::SeqCst;
 use crate::sync::{self, atomic};
 use crate::task::record::Slot;
@@ -29,7 +29,7 @@ const SHORTEST: Duration = Duration::from_micros(200);
 const DENSE: u32 = 4;
 
 /// The same where each look finds a crowd of at least [`CROWD`]: a tenth of a thread goes into waking up otherwise.
-const SHORTEST_OF_CROWDS: Duration = Duration::from_micros(500);
+const SHORTEST_OF_CROWDS: Duration = Duration::from_millis(1);
 const CROWD: u32 = 8;
 
 impl Worker<'_> {
@@ -37,6 +37,7 @@ impl Worker<'_> {
     pub(super) fn next_when_dry(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         let engine = self.engine;
         let mut searching = None;
+        let mut was_called = false;
         loop {
             if self.look(slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
@@ -55,16 +56,20 @@ impl Worker<'_> {
                 }
                 return Err(departure);
             }
+            if std::mem::take(&mut was_called) {
+                self.post.counters.called_in_vain();
+            }
             if searching.is_none() {
                 searching = engine.idle.search();
             }
             // After due tasks the next ones come by the clock, which a sleeper watches better than a spinner.
             let spins = self.spins && !self.lives_by_the_clock;
             if searching.is_some() && spins && self.spin() {
-                engine.look_at_the_clock();
+                engine.look_at_the_clock(None);
                 continue;
             }
-            searching = Some(self.rest(searching));
+            let (awake, is_called) = self.rest(searching);
+            (searching, was_called) = (Some(awake), is_called);
         }
     }
 
@@ -90,8 +95,12 @@ impl Worker<'_> {
             // Whoever gives something a time looks for somebody idle after that, and this worker, the other way round, for
             // such a time after it has stopped being idle (model `a_limit_is_set_while_the_last_worker_goes_to_work`).
             atomic::fence(SeqCst);
-            let is_unled = self.engine.needs_leader();
-            let has_more = !self.engine.room.is_empty() || self.engine.timers.has_due();
+            let (is_unled, is_covered) = self.engine.needs_leader_after(self.stint);
+            let is_queue_empty = self.engine.room.is_empty();
+            if is_covered && is_queue_empty {
+                return;
+            }
+            let has_more = !is_queue_empty || self.engine.timers.has_due();
             let is_called = (is_unled || has_more) && self.engine.idle.notify();
             if has_more && !is_called {
                 self.shared.call_another();
@@ -123,8 +132,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Sleeps until called, or until there is housekeeping to do.
-    pub(super) fn rest(&mut self, searching: Option<idle::Searching>) -> idle::Searching {
+    /// Sleeps until called, or until there is housekeeping to do. True: it was called.
+    fn rest(&mut self, searching: Option<idle::Searching>) -> (idle::Searching, bool) {
         if let Some(tape) = self.tape {
             tape.rest();
         }
@@ -133,7 +142,7 @@ impl Worker<'_> {
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
         let keep_alive = match engine.outlook() {
-            Outlook::GetUp => return engine.idle.rise(bed, asleep),
+            Outlook::GetUp => return (engine.idle.rise(bed, asleep), false),
             Outlook::Sleep(keep_alive) => keep_alive,
         };
         self.post.counters.park();
@@ -151,35 +160,56 @@ impl Worker<'_> {
             .then(|| deadline_after(engine.clock.tick(), TRIM_AFTER))
             .flatten();
         // The leader stays: somebody must be there when the time comes.
-        let due = engine
-            .lead(bed, keep_alive.is_some())
-            .map(|due| self.not_too_soon(due));
+        let (due, mut second) = match engine.lead(bed, keep_alive.is_some(), self.stint.take()) {
+            Role::Leads(due) => (Some(self.not_too_soon(due)), None),
+            Role::StandsBy(until) => (None, Some(until)),
+            Role::Sleeps => (None, None),
+        };
+        let stands_by = second.is_some();
         let leave = keep_alive.filter(|_| due.is_none()).and_then(|keep_alive| {
             let since = *self.idle_since.get_or_insert_with(|| engine.clock.tick());
             deadline_after(since, keep_alive)
         });
-        let wait = Wait {
-            word: &bed.word,
-            mask: Bed::CALLED,
-            expected: 0,
-            interrupt: None,
-            // What is beyond the clock's horizon never comes, also when the clock stands there.
-            deadline: [trim, leave, due.filter(|due| *due != Tick::MAX)]
-                .into_iter()
-                .flatten()
-                .min(),
+        let waked = loop {
+            let wait = Wait {
+                word: &bed.word,
+                mask: Bed::CALLED,
+                expected: 0,
+                interrupt: None,
+                // What is beyond the clock's horizon never comes, also when the clock stands there.
+                deadline: [trim, leave, due.filter(|due| *due != Tick::MAX), second]
+                    .into_iter()
+                    .flatten()
+                    .min(),
+            };
+            let waked = engine.clock.wait(&wait, Place::Parked(engine.identity()));
+            let is_second = waked == Waked::TimedOut && second.is_some() && wait.deadline == second;
+            let again = if is_second {
+                engine.stand_by_again(bed)
+            } else {
+                None
+            };
+            match again {
+                Some(until) => second = until,
+                None => break waked,
+            }
         };
-        let waked = engine.clock.wait(&wait, Place::Parked(engine.identity()));
         let searching = if waked == Waked::Ready {
             recycle::look_away();
             engine.idle.called(bed, asleep)
         } else {
             engine.idle.rise(bed, asleep)
         };
+        if stands_by {
+            engine.stand_down(bed);
+            engine.look_at_the_clock(None);
+        }
         if let Some(due) = due {
             engine.resign();
-            if due != Tick::MAX && due <= engine.clock.tick() {
+            let now = engine.clock.tick();
+            if due != Tick::MAX && due <= now {
                 engine.fire();
+                self.stint = Some(Stint { began: now, tasks: 0 });
             }
         }
         // Called before: not quiet yet, and the next rest begins a new term.
@@ -193,7 +223,7 @@ impl Worker<'_> {
         if was_quiet && excess.is_some() && recycle::excess() == excess {
             recycle::trim();
         }
-        searching
+        (searching, waked == Waked::Ready)
     }
 
     /// When a leader that should get up at `due` does so.

@@ -1,17 +1,17 @@
-//! The order in which a worker looks for its next task: one list, here.
+//! The next task of the shared queue: what was put to the front, then by level; where there are no levels, the oldest.
 //!
-//! In: an engine. Out: a claimed task in the slot. Each source is a line; a new one is put where its urgency belongs:
-//! express, due timers, the worker's own deque, the shared queue by level, then other workers' deques. A plain pool
-//! has the shared queue.
+//! In: an engine. Out: a claimed task in the slot. Not here: due tasks, which go before ([`due`](super::due)), and deques: a worker
+//! that has one mixes these looks with its own tasks and others', in the order that stands in [`steal`](super::steal).
 
 use crate::pool::crew::Crew;
 use crate::pool::engine::Engine;
+use crate::sync::Patience;
 use crate::task::record::Slot;
 
 /// As [`search`], for a worker that knows what [`kind`](crate::queue::kind) of queue it is.
 #[inline(always)]
-pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot) -> bool {
-    engine.room.pop_as::<KIND>(slot, || engine.offer_room())
+pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot, patience: &mut Patience) -> bool {
+    engine.room.pop_as::<KIND>(slot, patience, || engine.offer_room())
 }
 
 /// Moves the next task into the slot; false: nothing anywhere.

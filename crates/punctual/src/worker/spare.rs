@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::OnBlocking;
+use crate::observe::counters::Counters;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::Post;
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
@@ -22,7 +23,7 @@ use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::shown::Shown;
 use crate::task::state::Claim;
-use crate::task::{Frame, Here, Token, here};
+use crate::task::{Class, Frame, Here, Token, here};
 use crate::time::Wait;
 use std::ptr::NonNull;
 
@@ -65,18 +66,18 @@ pub(crate) unsafe fn run_child_in_place(here: Here<'_>, pointer: NonNull<Header>
     engine.taken_in_place(block);
     let shown = Shown::new();
     let frame = Frame::nested(here, &engine.home, &engine.clock, (host.visible, &shown), true);
-    let runner = Runner {
-        frame: &frame,
-        hooks: &engine.hooks,
-        home: &*engine,
-        counters: host.aside,
-        watched: engine.watched,
-        tape: None,
-        notes: engine.watched,
-    };
+    let runner = engine.runner_in_place(&frame, host.aside);
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
+    count_by_level(&engine, block.class, host.aside);
     true
+}
+
+/// Where the queue has levels: a task of this class was run in place.
+fn count_by_level(engine: &Engine, class: Class, aside: &Counters) {
+    if engine.room.is_levelled() {
+        aside.ended_at(class.priority().number());
+    }
 }
 
 /// As [`run_child_in_place`] for a task of another part of the same pool: an annex, or the pool itself. It is counted there,
@@ -110,17 +111,10 @@ pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointe
     engine.taken_in_place(block);
     let shown = Shown::new();
     let frame = Frame::nested(here, &engine.home, &engine.clock, (&post.visible, &shown), true);
-    let runner = Runner {
-        frame: &frame,
-        hooks: &engine.hooks,
-        home: &**engine,
-        counters: &post.aside,
-        watched: engine.watched,
-        tape: None,
-        notes: engine.watched,
-    };
+    let runner = engine.runner_in_place(&frame, &post.aside);
     // SAFETY: the claim is won, and the caller holds a share.
     frame.enter(|| unsafe { runner.run_in_place(pointer) });
+    count_by_level(engine, block.class, &post.aside);
     engine.visitor_leaves(&post);
     true
 }
@@ -143,17 +137,11 @@ pub(crate) unsafe fn run_newest_in_place(here: Here<'_>, engine: &Engine, pointe
     }
     let shown = Shown::new();
     let frame = Frame::nested(here, &engine.home, &engine.clock, (host.visible, &shown), true);
-    let runner = Runner {
-        frame: &frame,
-        hooks: &engine.hooks,
-        home: engine,
-        counters: host.aside,
-        watched: engine.watched,
-        tape: None,
-        notes: engine.watched,
-    };
-    let mut slot = Slot::holding(entry.header().class, entry);
+    let runner = engine.runner_in_place(&frame, host.aside);
+    let class = entry.header().class;
+    let mut slot = Slot::holding(class, entry);
     frame.enter(|| runner.run(&mut slot));
+    count_by_level(engine, class, host.aside);
     true
 }
 
@@ -230,7 +218,7 @@ pub(crate) fn is_worker(here: Here<'_>) -> bool {
     here.is_in_task() && here.host().is_some()
 }
 
-/// Whether the calling thread may wait for a task; if it is a worker that should not, that is counted, and perhaps said.
+/// Whether the calling thread may wait for tasks; if it is a worker that should not, that is counted, and perhaps said.
 pub(crate) fn may_block(here: Here<'_>) -> bool {
     let Some(engine) = here.host_of_task().and_then(|host| engine_of(host.home)) else {
         return true;
@@ -249,6 +237,11 @@ pub(crate) fn may_block(here: Here<'_>) -> bool {
         );
     }
     true
+}
+
+/// As [`may_block`], of a wait that must be waited all the same: whatever borrows from here ends with it.
+pub(crate) fn note_blocking(here: Here<'_>) {
+    let _ = may_block(here);
 }
 
 /// Announces that the calling thread is about to sleep. `Ok(None)`: it is no worker, and nobody cares. The answer must be
@@ -326,6 +319,20 @@ impl Drop for Lent {
 }
 
 impl Engine {
+    /// Runs tasks inside others, on a thread that is not theirs alone: counted apart, noted by nobody.
+    fn runner_in_place<'a>(&'a self, frame: &'a Frame<'a>, counters: &'a Counters) -> Runner<'a> {
+        Runner {
+            frame,
+            hooks: &self.hooks,
+            home: self,
+            counters,
+            watched: self.watched,
+            names: None,
+            tape: None,
+            notes: self.watched,
+        }
+    }
+
     /// Of this engine's tasks.
     pub(crate) fn part_for(&self, here: Here<'_>) -> Part {
         match here.host() {
@@ -400,19 +407,11 @@ impl Engine {
 
     /// Runs a task that was not accepted on the thread that brought it.
     pub(crate) fn run_as_guest(&self, slot: &mut Slot) {
-        let counters = crate::observe::counters::Counters::new();
+        let counters = Counters::new();
         here(|here| {
             let shown = Shown::new();
             let frame = Frame::nested(here, &self.home, &self.clock, (&self.guests, &shown), false);
-            let runner = Runner {
-                frame: &frame,
-                hooks: &self.hooks,
-                home: self,
-                counters: &counters,
-                watched: self.watched,
-                tape: None,
-                notes: self.watched,
-            };
+            let runner = self.runner_in_place(&frame, &counters);
             frame.enter(|| runner.run_apart(slot));
         });
     }

@@ -1,8 +1,9 @@
 //! A worker that has a deque: its loop, and what it takes from others.
 //!
 //! In: the deques of its pool ([`queue::locals`](crate::queue::locals)) beside the shared queue. Out: the next task, in this
-//! order: what waits at the front and more urgent levels; at every [`FAIR_EVERY`]th turn the shared queue; its own newest; the
-//! shared queue; the oldest of another, beginning with a random one. Due tasks go before all of them, as in every pool.
+//! order: what waits at the front and more urgent levels; at every [`FAIR_EVERY`]th turn the shared queue, and half-way between
+//! two of these its own oldest; its own newest; the shared queue; the oldest of another, beginning with a random one. Due tasks
+//! go before all of them, as in every pool.
 
 use super::{Worker, search};
 use crate::pool::engine::Engine;
@@ -15,6 +16,8 @@ use crate::task::record::Slot;
 use crate::task::run::Runner;
 
 /// The shared queue is looked at first at every so many turns: what comes from outside waits for no more of its own tasks.
+/// As often it takes the oldest of its own: a task that submits itself again and again would keep them for ever. The two have
+/// turns of their own, so neither waits for the other, however many come.
 pub(crate) const FAIR_EVERY: u32 = 64;
 
 /// A worker's own deque, and its way to the others.
@@ -126,7 +129,7 @@ impl Worker<'_> {
             if let Err(departure) = self.next_or_steal::<KIND>(slot) {
                 return Some(departure);
             }
-            self.run(runner, slot);
+            self.run::<KIND>(runner, slot);
         }
     }
 
@@ -140,14 +143,21 @@ impl Worker<'_> {
             unreachable!("this loop is for workers with deques")
         };
         thief.turn = thief.turn.wrapping_add(1);
-        let is_their_turn = thief.turn.is_multiple_of(FAIR_EVERY);
+        let is_fair = thief.turn.is_multiple_of(FAIR_EVERY / 2);
+        let is_their_turn = is_fair && thief.turn.is_multiple_of(FAIR_EVERY);
         let is_urgent =
             locals.heed.has_front() || (KIND != kind::PLAIN && engine.room.has_more_urgent(locals.level()));
         if (is_their_turn || is_urgent) && search::search(engine, slot) {
             self.lives_by_the_clock = false;
             return Ok(());
         }
-        if take_own(engine, locals, thief.local, slot) || search::search_as::<KIND>(engine, slot) {
+        if is_fair && !is_their_turn && take_own_oldest(engine, locals, thief.local, slot) {
+            self.lives_by_the_clock = false;
+            return Ok(());
+        }
+        if take_own(engine, locals, thief.local, slot)
+            || search::search_as::<KIND>(engine, slot, &mut self.patience)
+        {
             self.lives_by_the_clock = false;
             return Ok(());
         }
@@ -192,14 +202,53 @@ fn take_own_apart(engine: &Engine, locals: &Locals, local: &Local, slot: &mut Sl
 /// Takes the newest task of the worker's own deque.
 #[inline(always)]
 fn take_own(engine: &Engine, locals: &Locals, local: &Local, slot: &mut Slot) -> bool {
+    take_from::<false>(engine, locals, local, slot)
+}
+
+/// Takes the oldest, if no thief is at it: that one takes it then.
+#[cold]
+#[inline(never)]
+fn take_own_oldest(engine: &Engine, locals: &Locals, local: &Local, slot: &mut Slot) -> bool {
+    take_from::<true>(engine, locals, local, slot)
+}
+
+/// Takes a task of the worker's own deque, from either end. (A parameter, not a closure: that would not be inlined.)
+#[inline(always)]
+fn take_from<const OLDEST: bool>(engine: &Engine, locals: &Locals, local: &Local, slot: &mut Slot) -> bool {
     loop {
-        match local.pop(&locals.heed, slot) {
+        let taken = if OLDEST {
+            local.pop_oldest(&locals.heed, slot)
+        } else {
+            local.pop(&locals.heed, slot)
+        };
+        match taken {
             Taken::Task => {
                 make_room_known(engine, locals);
                 return true;
             }
             Taken::Dead => let_go(engine, slot),
             Taken::Nothing | Taken::Busy => return false,
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Whoever has the same number of victims begins with each of them equally often.
+    #[test]
+    fn kot_08_the_first_victim_is_any_of_them_equally_often() {
+        const LOOKS: usize = 120_000;
+        let locals = Locals::new(0);
+        for victims in 2..=12 {
+            let local = locals.join(0);
+            let mut thief = Thief::new(&local);
+            let mut chosen = vec![0_usize; victims];
+            (0..LOOKS).for_each(|_| chosen[thief.below(victims)] += 1);
+            let fair = LOOKS / victims;
+            let is_fair = |count: &usize| count.abs_diff(fair) * 10 <= fair;
+            assert!(chosen.iter().all(is_fair), "{chosen:?}");
         }
     }
 }

@@ -39,7 +39,7 @@ impl Firing {
         let Some(of) = self.of.take() else { return };
         let (number, what) = (self.number, self.what);
         let Some(engine) = of.engine.upgrade() else { return };
-        let Some((run, began)) = of.begin(&engine, number, what) else {
+        let Some((run, began, _)) = of.begin(&engine, number, what) else {
             of.arm_next();
             return;
         };
@@ -112,7 +112,7 @@ impl InProgress {
         }
         let failure = ran.and_then(|ran| self.of.tell_failure(&self.engine, &self.run, ran));
         self.of
-            .ended(&self.engine, (&self.run, self.began), self.what, failure);
+            .ended(&self.engine, (&self.run, self.began), None, self.what, failure);
     }
 }
 

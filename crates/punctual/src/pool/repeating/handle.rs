@@ -3,6 +3,8 @@
 use super::progress::Phase;
 use super::{Repeating, now};
 use crate::handle::Cancel;
+#[cfg(any(feature = "prometheus", feature = "metrics"))]
+use crate::observe::{Histogram, Recorder};
 use crate::pool::fork;
 use crate::sync::Arc;
 use crate::task::{contain, here};
@@ -46,6 +48,8 @@ pub struct ScheduleStats {
     pub failures_in_a_row: u32,
     /// Ticks that came due while no run was in progress, and could not start in time.
     pub missed: u64,
+    /// Those among them that a later run made up for ([`Run::missed`](crate::Run::missed)).
+    pub coalesced: u64,
     /// Ticks that came due while a run was in progress, or in the pause after a failure, and were left out.
     pub skipped: u64,
     /// Runs that are in progress.
@@ -218,7 +222,8 @@ impl ScheduleHandle {
     }
 
     /// Waits until the schedule has ended and no run is in progress. From inside one of its runs, where that cannot
-    /// happen, the answer is at once; so it is when the task that waits is told to stop.
+    /// happen, the answer is at once; so it is when the task that waits is told to stop, and on a worker that must not block
+    /// ([`PoolBuilder::on_blocking`](crate::PoolBuilder::on_blocking)).
     pub fn wait(&self) {
         self.wait_until(None);
     }
@@ -243,7 +248,10 @@ impl ScheduleHandle {
                 let progress = self.repeating.progress.lock();
                 progress.running.iter().any(|each| each.is_same(token))
             };
-            if token.as_ref().is_some_and(is_inside) {
+            if token.as_ref().is_some_and(is_inside)
+                || limit == Some(Duration::ZERO)
+                || !spare::may_block(here)
+            {
                 return false;
             }
             let wait = Wait {
@@ -295,6 +303,7 @@ impl ScheduleHandle {
             failures: counts.failures,
             failures_in_a_row: counts.failures_in_a_row,
             missed: counts.missed,
+            coalesced: counts.coalesced,
             skipped: counts.skipped + held_up,
             running: progress.running.len(),
             last_outcome,
@@ -376,6 +385,19 @@ impl ScheduleHandle {
     }
 }
 
+#[cfg(any(feature = "prometheus", feature = "metrics"))]
+impl ScheduleHandle {
+    /// How late runs began, without their jitter and without those that were asked for: of all runs after the first call.
+    pub(crate) fn lag(&self) -> Histogram {
+        if self.is_elsewhere() {
+            return Recorder::new().snapshot();
+        }
+        let mut progress = self.repeating.progress.lock();
+        let lag = progress.lag.get_or_insert_with(|| Box::new(Recorder::new()));
+        lag.snapshot()
+    }
+}
+
 impl ScheduleStats {
     fn of_nothing() -> Self {
         ScheduleStats {
@@ -383,6 +405,7 @@ impl ScheduleStats {
             failures: 0,
             failures_in_a_row: 0,
             missed: 0,
+            coalesced: 0,
             skipped: 0,
             running: 0,
             last_outcome: RunOutcome::None,

@@ -3,8 +3,9 @@
 //! In: runs that begin and end. Out: the cursor, the counts, and who is to be told to stop. Nothing here acts or is user
 //! code, but the cursor of a trigger, which [`repeating`](super) asks outside the lock.
 
-use super::What;
+use super::{Alone, What};
 use crate::handle::{Status, TaskHandle};
+use crate::observe::Recorder;
 use crate::pool::engine::Engine;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
@@ -27,6 +28,8 @@ pub(super) struct Progress {
     pub(super) version: u64,
     pub(super) phase: Phase,
     pub(super) cursor: Cursor,
+    /// The body of a schedule whose runs do not overlap, except while it runs.
+    pub(super) alone: Option<Alone>,
     /// The run that waits for its time, or for a worker.
     pub(super) waiting: Option<Waiting>,
     /// Of the last one that was armed.
@@ -45,6 +48,8 @@ pub(super) struct Progress {
     left: Option<u64>,
     pub(super) last: LastRun,
     pub(super) counts: Counts,
+    /// From when runs were due to when they began, since somebody asked for it; most schedules are never asked.
+    pub(super) lag: Option<Box<Recorder>>,
     random: u64,
 }
 
@@ -92,6 +97,7 @@ pub(super) struct Counts {
     pub(super) failures: u64,
     pub(super) failures_in_a_row: u32,
     pub(super) missed: u64,
+    pub(super) coalesced: u64,
     pub(super) skipped: u64,
     pub(super) last_error: Option<String>,
     pub(super) last_failed: Option<bool>,
@@ -99,11 +105,12 @@ pub(super) struct Counts {
 }
 
 impl Progress {
-    pub(super) fn new(schedule: Schedule, cursor: Cursor) -> Self {
+    pub(super) fn new(schedule: Schedule, cursor: Cursor, alone: Option<Alone>) -> Self {
         Progress {
             version: 0,
             phase: Phase::Going,
             cursor,
+            alone,
             waiting: None,
             number: 0,
             refused: None,
@@ -114,6 +121,7 @@ impl Progress {
             left: schedule.most(),
             last: LastRun::default(),
             counts: Counts::default(),
+            lag: None,
             random: RandomState::new().hash_one(0),
             schedule: Arc::new(schedule),
         }
@@ -167,6 +175,12 @@ impl Progress {
                     *left = left.saturating_sub(1);
                 }
                 self.jitter = jitter;
+                self.counts.coalesced += begun.missed;
+                if let Some(lag) = &self.lag {
+                    let late = now.wall.duration_since(begun.scheduled).unwrap_or_default();
+                    let late = late.saturating_sub(jitter).as_nanos();
+                    lag.record(u64::try_from(late).unwrap_or(u64::MAX), 1);
+                }
                 (begun.scheduled, begun.missed)
             }
         };
@@ -183,12 +197,13 @@ impl Progress {
         })
     }
 
-    /// What is to be known of the plan without the lock.
+    /// What is to be known of the plan without the lock. A trigger whose schedule has ended is not asked again.
     pub(super) fn plan(&self) -> Plan {
+        let is_asked = self.schedule.asks_user() && self.phase != Phase::Ended;
         Plan {
             schedule: self.schedule.clone(),
             version: self.version,
-            cursor: self.schedule.asks_user().then(|| self.cursor.clone()),
+            cursor: is_asked.then(|| self.cursor.clone()),
             last: self.last,
         }
     }

@@ -156,7 +156,8 @@ impl Engine {
                     *count(&mut book.counts) += 1;
                     // Before they are gone: a pool that ends then has them in its report.
                     also.fetch_add(1, AcqRel);
-                    self.timers.left(&book, 1);
+                    self.timers.left(1);
+                    self.timers.mirror(&book);
                     taken.push(entry);
                 } else {
                     book.store(axis).insert(timer);

@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::sync::Arc;
+use crate::sync::{Arc, prefetch};
 use crate::task::alarm::Alarm;
 use crate::task::block::{Delay, Entry, Header, Reference};
 use crate::time::{Seat, Tick, Timed};
@@ -173,5 +173,10 @@ impl Timed for Timer {
     fn set_seat(self, seat: Seat) {
         // SAFETY: as above; under the store's lock.
         unsafe { (&raw mut (*self.delay()).seat).write(seat) };
+    }
+
+    #[inline]
+    fn prepare(self) {
+        prefetch(self.pointer().cast());
     }
 }

@@ -1,4 +1,4 @@
-//! Loom models of a deque: push, pop, steal, grow, pause, and the way in that is shut.
+//! Loom models of a deque: push, pop from both ends, steal, grow, shrink, join, pause, and the way in that is shut.
 //!
 //! A ring has two places in the models, so the third record makes it grow. Each place has a witness cell: loom fails the
 //! model if two sides ever touch one at once.
@@ -8,7 +8,9 @@
 use super::*;
 use crate::models::model;
 use crate::queue::locals::Locals;
+use crate::task::block::{Origin, Reference};
 use crate::task::record::Inline;
+use crate::task::state::{Claim, End};
 use loom::sync::atomic::AtomicUsize;
 use loom::thread;
 
@@ -162,5 +164,168 @@ fn a_pause_meets_an_owner_and_a_thief() {
         thief.join().unwrap();
         // A thief that came to the list after the pauser's look has seen the pause.
         assert_eq!(locals.counts().taken, taken);
+    });
+}
+
+/// The owner takes its oldest while a thief wants the same, and another record lies above it.
+#[test]
+fn an_owner_that_takes_its_oldest_meets_a_thief() {
+    model(3, || {
+        let (locals, ran) = (Arc::new(Locals::new(0)), Count::default());
+        let owner = locals.join(0);
+        push(&owner, &ran);
+        push(&owner, &ran);
+        let (deque, others) = (owner.deque().clone(), locals.clone());
+        let thief = thread::spawn(move || {
+            let me = others.join(0);
+            usize::from(steal(&deque, &me, &others))
+        });
+        let mut slot = Slot::empty();
+        let mut taken = usize::from(owner.pop_oldest(&locals.heed, &mut slot) == Taken::Task);
+        slot.run();
+        taken += usize::from(pop(&owner, &locals));
+        let stolen = thief.join().unwrap();
+        while pop(&owner, &locals) {
+            taken += 1;
+        }
+        assert_eq!((taken + stolen, ran.load(SeqCst)), (2, 2));
+        let counts = locals.counts();
+        assert_eq!((counts.taken, counts.stolen), (2, stolen as u64));
+    });
+}
+
+/// A ring that grew is given back while a thief looks, and used again.
+#[test]
+fn a_deque_shrinks_while_another_steals() {
+    model(3, || {
+        let (locals, ran) = (Arc::new(Locals::new(0)), Count::default());
+        let owner = locals.join(0);
+        for _ in 0..3 {
+            push(&owner, &ran);
+        }
+        let (deque, others) = (owner.deque().clone(), locals.clone());
+        let thief = thread::spawn(move || {
+            let me = others.join(0);
+            usize::from(steal(&deque, &me, &others)) + usize::from(steal(&deque, &me, &others))
+        });
+        let mut taken = 0;
+        while pop(&owner, &locals) {
+            taken += 1;
+        }
+        owner.shrink();
+        push(&owner, &ran);
+        taken += thief.join().unwrap();
+        while pop(&owner, &locals) {
+            taken += 1;
+        }
+        owner.shrink();
+        assert_eq!((taken, ran.load(SeqCst)), (4, 4));
+        assert_eq!(owner.ring.get().len(), FIRST_RING as u64);
+    });
+}
+
+/// A task with a reference in the deque of its owner.
+fn push_entry(owner: &Local, ran: &Count) -> Arc<Reference> {
+    let ran = ran.clone();
+    let origin = Origin {
+        class: Class::ROOT,
+        fork: 0,
+        home: null(),
+    };
+    let entry = Entry::new(origin, false, None, move || {
+        ran.fetch_add(1, SeqCst);
+    });
+    // SAFETY: the entry is a share.
+    let task = unsafe { Reference::of(entry.pointer()) };
+    owner.push(Class::ROOT, entry, || 0);
+    task
+}
+
+/// Runs a claimed task, as a worker does.
+fn run_entry(entry: Entry) {
+    // SAFETY: whoever gave it claimed it, and this is its one run.
+    assert_eq!(unsafe { entry.run() }, End::Finished);
+    let _ = entry.header().state.resolve(End::Finished, false);
+    entry.let_go();
+}
+
+/// Steals an entry and runs it, or lets go of a dead one.
+fn steal_entry(deque: &Deque, thief: &Local, locals: &Locals) -> Taken {
+    let mut slot = Slot::empty();
+    let taken = deque.steal(thief, &locals.heed, &mut slot);
+    match taken {
+        Taken::Task => run_entry(slot.take_entry().expect("nothing else was pushed")),
+        Taken::Dead => slot.let_go(),
+        Taken::Nothing | Taken::Busy => {}
+    }
+    taken
+}
+
+/// The owner joins its newest task while a thief wants it: one of them runs it.
+#[test]
+fn a_join_meets_a_thief() {
+    model(4, || {
+        let (locals, ran) = (Arc::new(Locals::new(0)), Count::default());
+        let owner = locals.join(0);
+        let task = push_entry(&owner, &ran);
+        let (deque, others) = (owner.deque().clone(), locals.clone());
+        let thief = thread::spawn(move || {
+            let me = others.join(0);
+            steal_entry(&deque, &me, &others)
+        });
+        let mut joined = 0;
+        if let Some(entry) = owner.take_to_join(task.pointer(), &locals.heed) {
+            run_entry(entry);
+            joined = 1;
+        }
+        let stolen = usize::from(thief.join().unwrap() == Taken::Task);
+        assert_eq!((joined + stolen, ran.load(SeqCst)), (1, 1));
+        let counts = locals.counts();
+        assert_eq!((counts.joined, counts.taken), (joined as u64, stolen as u64));
+        assert!(owner.deque().is_empty());
+    });
+}
+
+/// A canceller claims the task that its owner joins and a thief wants: a dead record goes back, and somebody lets go of it, once.
+#[test]
+fn a_join_meets_a_cancel_and_a_thief() {
+    model(3, || {
+        let (locals, ran) = (Arc::new(Locals::new(0)), Count::default());
+        let owner = locals.join(0);
+        let task = push_entry(&owner, &ran);
+        let other = task.clone();
+        let canceller = thread::spawn(move || {
+            let state = &other.header().state;
+            if state.claim_to_remove() == Claim::Lost {
+                return 0;
+            }
+            // SAFETY: the claim is won, and this is the closure's end.
+            unsafe { Header::drop_closure(other.pointer()) };
+            let _ = state.resolve(End::Cancelled, false);
+            1
+        });
+        let (deque, others) = (owner.deque().clone(), locals.clone());
+        let thief = thread::spawn(move || {
+            let me = others.join(0);
+            steal_entry(&deque, &me, &others)
+        });
+        let mut joined = 0;
+        if let Some(entry) = owner.take_to_join(task.pointer(), &locals.heed) {
+            run_entry(entry);
+            joined = 1;
+        }
+        let cancelled = canceller.join().unwrap();
+        let theirs = thief.join().unwrap();
+        let stolen = usize::from(theirs == Taken::Task);
+        assert_eq!(cancelled + stolen + joined, 1);
+        assert_eq!(ran.load(SeqCst), stolen + joined);
+        let mut slot = Slot::empty();
+        let mut dead = usize::from(theirs == Taken::Dead);
+        if owner.pop(&locals.heed, &mut slot) == Taken::Dead {
+            slot.let_go();
+            dead += 1;
+        }
+        assert_eq!(dead, cancelled, "a dead record is let go of by somebody");
+        assert!(owner.deque().is_empty(), "no record is left behind");
     });
 }

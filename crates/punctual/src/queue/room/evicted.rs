@@ -25,7 +25,7 @@ impl<G: Gate> Room<G> {
             let mut producers = self.producers.lock();
             let evicted = loop {
                 let mut slot = Slot::empty();
-                let Some(level) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
+                let Some(last) = self.take_last(&mut consumers, &mut producers, below, &mut slot) else {
                     break None;
                 };
                 if slot.is_woken() {
@@ -35,10 +35,10 @@ impl<G: Gate> Room<G> {
                     continue;
                 }
                 let won = slot.claim_to_remove();
-                consumers.popped += 1;
+                consumers.popped += u64::from(last.is_record);
                 self.popped.publish(consumers.popped, consumers.taken);
                 if won {
-                    self.removed.count(Removal::Evicted, level);
+                    self.removed.count(Removal::Evicted, last.level);
                     producers.reserve();
                     break Some(slot);
                 }
@@ -68,29 +68,39 @@ impl<G: Gate> Room<G> {
         self.put_back(&mut producers, class, entry, clock);
     }
 
-    /// Moves what is worth least into the slot; gives its level.
+    /// Moves what is worth least into the slot.
     pub(super) fn take_last(
         &self,
         consumers: &mut Consumers,
         producers: &mut Producers<G>,
         below: Option<usize>,
         slot: &mut Slot,
-    ) -> Option<usize> {
+    ) -> Option<Last> {
+        let record = |level| Last {
+            level,
+            is_record: true,
+        };
         if let (Some(heads), Some(tails)) = (&mut consumers.levels, &mut producers.levels) {
             heads.refill(tails, &self.fresh);
             if let Some(level) = heads.last(below) {
                 drop(heads.take(level, slot, &self.fresh));
                 heads.took_none(level);
-                return Some(level);
+                return Some(record(level));
             }
         } else if below.is_none() {
-            if consumers.head.is_dry() && !producers.tail.is_empty() {
-                consumers.head.refill(&mut producers.tail);
+            if consumers.head.is_dry() && !consumers.returns.has_now() {
+                self.refill(consumers, producers);
             }
             if !consumers.head.is_dry() {
                 let number = consumers.popped;
                 consumers.head.take(slot, number);
-                return Some(0);
+                return Some(record(0));
+            }
+            if self.take_handed_out(consumers, slot) {
+                return Some(Last {
+                    level: 0,
+                    is_record: false,
+                });
             }
         }
         // Only what was moved to the front is left.
@@ -99,6 +109,13 @@ impl<G: Gate> Room<G> {
         }
         consumers.take_front(slot);
         self.set_front(consumers.heed & FRONT != 0);
-        Some(self.level_in(slot))
+        Some(record(self.level_in(slot)))
     }
+}
+
+/// What was taken out.
+pub(super) struct Last {
+    level: usize,
+    /// It lay in the log, or at the front.
+    is_record: bool,
 }

@@ -4,6 +4,7 @@
 //! the heads of all levels that need it; where one level holds tasks, no rule is asked.
 
 use super::{Consumers, Room, Taken};
+use crate::queue::kind;
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
 use crate::sync::Guard;
@@ -27,10 +28,24 @@ impl<G: Gate> Room<G> {
         if heads.wants(&self.fresh) {
             self.refill_levels(heads);
         }
-        let Some((won, finished)) = heads.next_as::<KIND>(slot, &self.fresh) else {
+        let Some(pick) = heads.choose::<KIND>() else {
             return Taken::Nothing;
         };
-        self.count_popped(consumers, slot, won);
+        let finished = match KIND {
+            kind::ANY => heads.take(pick.level, slot, &self.fresh),
+            kind::AGING => heads.take_as::<true>(pick.level, slot, &self.fresh),
+            _ => heads.take_as::<false>(pick.level, slot, &self.fresh),
+        };
+        // A closure is nobody else's. Apart from the rest, which asks whose it is again and again.
+        let won = if slot.is_entry() {
+            let won = heads.claim::<KIND>(pick, slot);
+            self.count_popped(consumers, slot, won);
+            won
+        } else {
+            heads.got::<KIND>(pick, slot);
+            self.count_taken(consumers);
+            true
+        };
         drop(guard);
         if finished.is_some() {
             self.spare(finished);
@@ -40,6 +55,14 @@ impl<G: Gate> Room<G> {
         }
         slot.let_go();
         Taken::Dead
+    }
+
+    /// As `count_popped`, of a task that somebody got.
+    #[inline(always)]
+    fn count_taken(&self, consumers: &mut Consumers) {
+        consumers.taken += 1;
+        consumers.popped += 1;
+        self.popped.publish(consumers.popped, consumers.taken);
     }
 
     #[inline(never)]

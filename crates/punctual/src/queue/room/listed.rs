@@ -6,9 +6,10 @@
 //! without a lock.
 
 use super::Room;
+use crate::queue::chain::Waiting;
 use crate::queue::producers::Gate;
 use crate::sync::Arc;
-use crate::task::block::Reference;
+use crate::task::block::{Entry, Reference};
 
 /// Records of a level that are looked at, at most: those without a handle are not listed, and there may be millions.
 const LOOKS: u64 = 8_192;
@@ -23,12 +24,21 @@ impl<G: Gate> Room<G> {
             (Some(heads), Some(tails)) => heads.list(tails, left, LOOKS),
             _ => {
                 let mut rest = Vec::new();
+                let [now, later] = consumers.returns.entries();
                 let looks = consumers.head.list(0, left, LOOKS, &mut rest);
+                list_handed(now, left, &mut rest);
                 producers.tail.list(0, left, looks, &mut rest);
+                list_handed(later, left, &mut rest);
                 rest
             }
         };
         listed.extend(rest.into_iter().map(|waiting| waiting.task));
         listed
     }
+}
+
+fn list_handed<'a>(entries: impl Iterator<Item = &'a Entry>, most: usize, to: &mut Vec<Waiting>) {
+    let waiting = entries.filter(|entry| !entry.header().state.load().is_claimed());
+    let tasks = waiting.filter_map(Entry::refer).take(most - to.len());
+    to.extend(tasks.map(|task| Waiting { task, age: (0, 0) }));
 }

@@ -77,7 +77,8 @@ impl<G: Gate> Room<G> {
 
     /// Whether no record lies anywhere.
     pub(super) fn is_all_empty(&self, producers: &Producers<G>) -> bool {
-        producers.pushed == self.popped.records.load(Acquire) && self.are_deques_empty()
+        let is_log_empty = producers.pushed == self.popped.records.load(Acquire);
+        is_log_empty && self.waiting_handed() == 0 && self.are_deques_empty()
     }
 
     /// Takes everything out of the deques, unclaimed.

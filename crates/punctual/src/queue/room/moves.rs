@@ -35,6 +35,15 @@ impl Front {
         let entries = waiting.filter_map(Slot::peek_entry);
         entries.filter_map(Entry::refer).take(most).collect()
     }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The first of them, dead ones too.
+    pub(super) fn first(&self, most: usize) -> impl Iterator<Item = &Slot> {
+        self.0.iter().take(most)
+    }
 }
 
 impl Consumers {

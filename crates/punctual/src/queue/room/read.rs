@@ -5,6 +5,7 @@
 use super::Room;
 use crate::queue::counts::Tally;
 use crate::queue::lines::{Heads, Tails};
+use crate::queue::locals::Locals;
 use crate::queue::producers::Gate;
 use crate::time::Tick;
 
@@ -18,21 +19,20 @@ impl<G: Gate> Room<G> {
         let taken = of_levels.map(Heads::taken);
         let mut tally = self.removed.read(consumers.taken, taken.as_ref());
         if let Some(levels) = of_levels {
-            tally.set_promoted(&levels.promoted);
+            tally.set_of_levels(&levels.promoted, &levels.drained);
         }
         // In this order: what has ended, what was taken, what was accepted.
-        let left = self
-            .locals()
-            .map_or((0, 0), |locals| (locals.taken(), locals.joined()));
+        let local = self.locals().map(Locals::counts_at_once);
         let producers = self.producers.lock();
         let of_levels = producers.levels.as_deref();
         tally.set_pushed(producers.accepted(), of_levels.map(Tails::accepted));
         tally.woken = producers.woken - producers.put_back;
         tally.resumed = consumers.resumed - producers.put_back;
-        if let Some(locals) = &self.locals {
-            tally.add_local(locals.level(), locals.pushed(), left);
+        if let (Some(locals), Some(local)) = (&self.locals, local) {
+            tally.add_local(locals.level(), local);
         }
         tally.capacity = producers.capacity;
+        tally.occupied = producers.occupied(self);
         tally.paused = producers.paused;
         let at = at(&producers.gate);
         (tally, settled, at)
@@ -55,13 +55,11 @@ impl<G: Gate> Room<G> {
         }
         let arrived = if consumers.head.is_dry() {
             let producers = self.producers.lock();
-            if producers.tail.is_empty() {
-                return None;
-            }
-            producers.tail.opened()
+            (!producers.tail.is_empty()).then(|| producers.tail.opened())
         } else {
-            consumers.head.arrived()
+            Some(consumers.head.arrived())
         };
-        (arrived != 0).then_some(arrived)
+        let of_log = arrived.filter(|arrived| *arrived != 0);
+        of_log.into_iter().chain(consumers.returns.arrived()).min()
     }
 }

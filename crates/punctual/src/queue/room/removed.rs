@@ -22,7 +22,13 @@ impl<G: Gate> Room<G> {
     /// Tasks that wait where there are no records, as far as can be seen without a lock.
     pub(crate) fn waiting_aside(&self) -> u64 {
         let aside = self.aside.load(Acquire);
-        aside.saturating_sub(self.removed.from_aside.load(Acquire))
+        let left = self.removed.from_aside.load(Acquire) + self.popped.handed.load(Acquire);
+        aside.saturating_sub(left)
+    }
+
+    /// As [`Producers::accepted_so_far`](super::Producers::accepted_so_far), as far as can be seen without a lock.
+    pub(crate) fn accepted_so_far(&self) -> u64 {
+        self.aside.load(Acquire) + self.pushed.load(Acquire)
     }
 
     /// Tasks ever accepted, as far as can be seen without a lock; never too few, because what gets its record is counted
@@ -48,6 +54,7 @@ impl<G: Gate> Room<G> {
             .popped
             .records
             .load(Acquire)
+            .saturating_add(self.popped.gone.load(Acquire))
             .saturating_sub(self.popped.taken.load(Acquire) + self.resumed());
         let without_record = self.removed.from_aside.load(Acquire);
         let from_deques = self.removed.from_deques.load(Acquire);
@@ -77,6 +84,7 @@ impl<G: Gate> Room<G> {
             self.sweep_front(&mut consumers, &mut swept.dead);
             consumers.popped += swept.dead.len() as u64;
             self.popped.publish(consumers.popped, consumers.taken);
+            self.sweep_handed(&mut consumers, &mut swept.dead);
         }
         for segment in swept.emptied {
             self.spare(Some(segment));
@@ -127,12 +135,14 @@ impl<G: Gate> Room<G> {
         let local = self.drain_deques();
         let also = also();
         drop(producers);
+        let handed = self.drain_handed(&mut consumers);
         consumers.popped += front.len() as u64 + chains.iter().map(Head::left).sum::<u64>();
         self.popped.publish(consumers.popped, consumers.taken);
         drop(consumers);
         let drained = Drained {
             front: front.into_iter(),
             chains,
+            handed,
             before,
             local: local.into_iter(),
         };
@@ -154,6 +164,8 @@ pub(crate) enum Drawn {
 pub(crate) struct Drained {
     front: std::collections::vec_deque::IntoIter<Slot>,
     chains: Vec<Head>,
+    /// What was to be taken after the first of them, and after the second; a room with levels has none.
+    handed: [std::vec::IntoIter<Slot>; 2],
     /// Words before each record.
     before: usize,
     /// What lay in deques.
@@ -166,13 +178,18 @@ impl Iterator for Drained {
         if let Some(slot) = self.front.next() {
             return Some(slot);
         }
-        let Some(chain) = self.chains.iter_mut().find(|chain| !chain.is_dry()) else {
-            return self.local.next();
-        };
-        let mut slot = Slot::empty();
-        // Arrivals do not matter any more: a number that is never a sample's.
-        chain.take_after(self.before, &mut slot, 1);
-        drop(chain.take_finished());
-        Some(slot)
+        for (index, chain) in self.chains.iter_mut().enumerate() {
+            if !chain.is_dry() {
+                let mut slot = Slot::empty();
+                // Arrivals do not matter any more: a number that is never a sample's.
+                chain.take_after(self.before, &mut slot, 1);
+                drop(chain.take_finished());
+                return Some(slot);
+            }
+            if let Some(slot) = self.handed.get_mut(index).and_then(Iterator::next) {
+                return Some(slot);
+            }
+        }
+        self.local.next()
     }
 }

@@ -2,25 +2,13 @@
 //!
 //! In: the heads, and the time if it matters. Out: the level that comes first. Its promise is argued in [`super`].
 
-use super::{Bits, Heads, LEVELS};
+use super::{Bits, Heads, LEVELS, level_of, smallest};
 use crate::ConfigError;
 use crate::time::Tick;
 use std::time::Duration;
 
 /// Most queues have no more levels than these.
 const FEW: usize = 4;
-
-/// Of the first so many levels, the one whose head is the oldest.
-#[inline(always)]
-fn oldest_of<const LEVELS_SEEN: usize>(orders: &[u64; LEVELS]) -> usize {
-    let (mut oldest, mut order) = (0, orders[0]);
-    for (level, other) in orders[..LEVELS_SEEN].iter().enumerate().skip(1) {
-        if *other < order {
-            (oldest, order) = (level, *other);
-        }
-    }
-    oldest
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Aging {
@@ -57,27 +45,40 @@ impl Aging {
     }
 
     /// `first` is the most urgent level that holds a task.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize, now: impl FnOnce() -> Tick) -> usize {
         // Without a look at which hold tasks, but for the usual number of levels: the others are not old.
-        let oldest = if heads.occupied < 1 << FEW {
-            oldest_of::<FEW>(heads.orders)
-        } else {
-            oldest_of::<LEVELS>(heads.orders)
-        };
+        let (few, more) = heads.ranks.split_at(FEW);
+        let mut least = smallest(few, &[0; FEW]);
+        if heads.occupied >= 1 << FEW {
+            least = least.min(smallest(more, &[0; LEVELS - FEW]));
+        }
+        let oldest = level_of(least);
         // No level is more urgent, and no head is older. Or the oldest is as urgent as can be, and was before.
         if oldest == first || self.is_aged(oldest, heads) {
             return oldest;
         }
+        // The mask changes nothing; it shows that the number is an index.
+        self.choose_by_the_clock(*heads, first, oldest, now) & (LEVELS - 1)
+    }
+
+    #[inline(never)]
+    fn choose_by_the_clock(
+        &mut self,
+        heads: Heads<'_>,
+        first: usize,
+        oldest: usize,
+        now: impl FnOnce() -> Tick,
+    ) -> usize {
         self.seen = self.seen.max(now());
-        if self.is_aged(oldest, heads) {
+        if self.is_aged(oldest, &heads) {
             return oldest;
         }
         // Nobody has waited longer than the oldest.
-        if self.waited(oldest, heads) < self.step {
+        if self.waited(oldest, &heads) < self.step {
             return first;
         }
-        self.compare(heads, first)
+        self.compare(&heads, first)
     }
 
     /// Some count as more urgent by now, the oldest not yet as most urgent. Kept out of the way of the usual cases.
@@ -87,7 +88,7 @@ impl Aging {
         let (mut best, mut at) = (first, effective(first));
         for level in Bits(heads.occupied & (heads.occupied - 1)) {
             // A younger head of a less urgent level cannot win; an older one does if it is no less urgent by now.
-            if heads.orders[level] < heads.orders[best] {
+            if heads.ranks[level] < heads.ranks[best] {
                 let candidate = effective(level);
                 if candidate <= at {
                     (best, at) = (level, candidate);

@@ -1,23 +1,45 @@
 //! Shares: levels are picked in proportion to their weights (start-time fair queueing, counted in picks).
 //!
 //! In: the heads. Out: the level with the smallest pass. What follows from that is argued in [`super`].
+//!
+//! A pass and its level are kept as one number ([`rank`]): the smallest number is the smallest pass, and of equal ones the
+//! more urgent level's. A level that was empty is brought up to `now` when it is seen again, not at each choice: while a
+//! level holds tasks its pass is not below `now` anyway.
 
-use super::{Bits, Heads, LEVELS};
+use super::{Bits, Heads, LEVELS, level_of, rank, smallest};
 use crate::ConfigError;
 
 /// Strides are at most this. With the largest weight, one is still 2^16: rounding it changes little.
 const LARGEST_STRIDE: u64 = 1 << 48;
 
-/// When `now` has come this far, all passes are set back: what is added to them never overflows.
-const FAR: u64 = 1 << 62;
+/// When `now` has come this far, all passes are set back: what is added to them never overflows, also with a level behind it.
+const FAR: u64 = 1 << 58;
+
+/// Of four levels and which of them may be chosen: what keeps the others from being the smallest.
+const OTHERS: [[u64; 4]; 16] = {
+    let mut others = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let mut level = 0;
+        while level < 4 {
+            others[bits][level] = if bits >> level & 1 == 1 { 0 } else { u64::MAX };
+            level += 1;
+        }
+        bits += 1;
+    }
+    others
+};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
     /// What a pick costs; 0 for a level without a weight.
     strides: [u64; LEVELS],
-    passes: [u64; LEVELS],
+    /// The pass of each level, as a [`rank`].
+    ranks: [u64; LEVELS],
     /// The largest pass that was taken. A smaller one counts as this.
     now: u64,
+    /// The levels that held tasks at the last choice.
+    seen: u8,
     /// The levels with a weight.
     weighted: u8,
 }
@@ -44,8 +66,9 @@ impl Shares {
         }
         let mut shares = Shares {
             strides: [0; LEVELS],
-            passes: [0; LEVELS],
+            ranks: std::array::from_fn(|level| rank(0, level)),
             now: 0,
+            seen: 0,
             weighted: 0,
         };
         let unit = common_multiple(weights).unwrap_or(LARGEST_STRIDE);
@@ -57,23 +80,36 @@ impl Shares {
     }
 
     /// `first` is the most urgent level that holds a task.
-    #[inline]
-    pub(super) fn choose(&self, heads: &Heads<'_>, first: usize) -> usize {
-        let (mut best, mut at) = (first, u64::MAX);
-        for level in Bits(heads.occupied & self.weighted) {
-            let pass = self.passes[level].max(self.now);
-            if pass < at {
-                (best, at) = (level, pass);
-            }
+    #[inline(always)]
+    pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize) -> usize {
+        let occupied = heads.occupied;
+        if occupied & !self.seen != 0 {
+            self.welcome(occupied & !self.seen);
         }
-        best
+        self.seen = occupied;
+        let weighted = usize::from(occupied & self.weighted);
+        let (few, more) = self.ranks.split_at(4);
+        let mut best = smallest::<4>(few, &OTHERS[weighted & 15]);
+        if weighted > 15 {
+            best = best.min(smallest::<4>(more, &OTHERS[weighted >> 4]));
+        }
+        if best == u64::MAX { first } else { level_of(best) }
     }
 
-    #[inline]
+    /// These levels come back: without credit for the time in which they held nothing.
+    #[cold]
+    #[inline(never)]
+    fn welcome(&mut self, levels: u8) {
+        for level in Bits(levels) {
+            self.ranks[level] = self.ranks[level].max(rank(self.now, level));
+        }
+    }
+
+    #[inline(always)]
     pub(super) fn took(&mut self, level: usize) {
         // A level without a weight has a stride of 0, and its pass is never looked at.
-        self.now = self.now.max(self.passes[level]);
-        self.passes[level] = self.now + self.strides[level];
+        self.now = self.now.max(pass_of(self.ranks[level]));
+        self.ranks[level] = rank(self.now + self.strides[level], level);
         if self.now >= FAR {
             self.set_back();
         }
@@ -81,9 +117,9 @@ impl Shares {
 
     #[cold]
     fn set_back(&mut self) {
-        for pass in &mut self.passes {
+        for (level, one) in self.ranks.iter_mut().enumerate() {
             // What is behind `now` counts as `now`, before and after.
-            *pass = pass.saturating_sub(self.now);
+            *one = rank(pass_of(*one).saturating_sub(self.now), level);
         }
         self.now = 0;
     }
@@ -109,6 +145,10 @@ impl Shares {
         let others = others.map(|other| 1 + (ahead + 1) * own / u128::from(self.strides[other]));
         Some(ahead + others.sum::<u128>())
     }
+}
+
+fn pass_of(rank: u64) -> u64 {
+    rank / LEVELS as u64
 }
 
 /// The least common multiple of the weights that are not 0, if it can be a stride.

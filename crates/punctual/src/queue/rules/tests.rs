@@ -4,7 +4,7 @@ mod aging;
 mod bounds;
 mod shares;
 
-use super::{Aging, Heads, LEVELS, Pick, Rule, Shares};
+use super::{Aging, Heads, LEVELS, Pick, Rule, Shares, rank};
 use crate::time::Tick;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -85,16 +85,16 @@ impl Waiting {
 
     /// Asks the rule, and takes what it says.
     fn take(&mut self, rule: &mut Rule, now: impl FnOnce() -> Tick) -> Option<(Task, Pick)> {
-        let (mut stamps, mut orders) = ([0; LEVELS], [u64::MAX; LEVELS]);
+        let (mut stamps, mut ranks) = ([0; LEVELS], [u64::MAX; LEVELS]);
         for (level, tasks) in self.levels.iter().enumerate() {
             if let Some(head) = tasks.front() {
-                (stamps[level], orders[level]) = (head.stamp, head.order);
+                (stamps[level], ranks[level]) = (head.stamp, rank(head.order, level));
             }
         }
         let heads = Heads {
             occupied: self.occupied(),
             stamps: &stamps,
-            orders: &orders,
+            ranks: &ranks,
         };
         let pick = rule.pick(&heads, now)?;
         let task = self.levels[pick.level].pop_front();
@@ -108,7 +108,7 @@ fn pick_of(rule: &mut Rule, occupied: u8) -> Option<usize> {
     let heads = Heads {
         occupied,
         stamps: &zeros,
-        orders: &zeros,
+        ranks: &zeros,
     };
     let pick = rule.pick(&heads, || panic!("this rule needs no clock"))?;
     assert!(occupied >> pick.level & 1 == 1, "level {} is empty", pick.level);

@@ -139,14 +139,13 @@ impl<K: Timer, F: Future> Block<K, F, F::Output, Waking> {
     unsafe fn drive(header: NonNull<Header>) -> End {
         // SAFETY: the block lives.
         let clock = unsafe { header.as_ref() }.clock();
-        parker::drive(&clock, None, |context| {
+        parker::drive(&clock, |context| {
             // SAFETY: the caller won the claim, and nobody else polls it: it has no waker that leads here.
             match unsafe { Self::poll_with(header, context.waker()) } {
                 Some(end) => Poll::Ready(end),
                 None => Poll::Pending,
             }
         })
-        .expect("no token, no interruption")
     }
 
     /// Drops the future where it lies, which ends its waking.

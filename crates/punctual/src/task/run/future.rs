@@ -79,16 +79,18 @@ impl Runner<'_> {
             }
         }
         let _watching = self.watch(limits);
+        let poll = || {
+            // SAFETY: as in `Runner::poll`; called at most once below.
+            self.timed_by_name(entry, || budget::with_a_new_one(|| unsafe { entry.poll() }))
+        };
         let contexts = header.side().and_then(|side| side.more.lock().contexts.take());
         let Some(mut contexts) = contexts else {
-            // SAFETY: as in `poll`.
-            return budget::with_a_new_one(|| unsafe { entry.poll() });
+            return poll();
         };
         let mut polled = None;
         let around = catch_unwind(AssertUnwindSafe(|| {
             self.hooks.decorators.run(&mut contexts, || {
-                // SAFETY: as in `poll`; called at most once.
-                polled = Some(budget::with_a_new_one(|| unsafe { entry.poll() }));
+                polled = Some(poll());
             });
         }));
         match (polled, around) {

@@ -3,24 +3,18 @@
 //! Each runs the product's own runner and blocks. Loom fails a model in which a block is touched after it was freed, or its
 //! value is dropped twice or never. The light half of the asymmetric fence is an ordinary one here.
 
-use crate::models::model;
-use crate::sync::asymmetric::IS_MODELLED;
+use crate::models::model_with_fences;
 use crate::task::models::{Books, entry, work_visibly};
+use crate::task::record::{Boxed, Payload};
 use crate::task::shown::Shown;
 use crate::task::watch::Visible;
 use loom::sync::Arc as Counted;
 use loom::thread;
 use std::sync::Arc;
 
-fn with_fences(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
-    IS_MODELLED.set(true);
-    model(preemptions, f);
-    IS_MODELLED.set(false);
-}
-
 #[test]
 fn a_task_that_ends_while_somebody_looks() {
-    with_fences(3, || {
+    model_with_fences(3, || {
         let home = Books::new();
         let visible = Arc::new(Visible::new());
         let value = Counted::new(());
@@ -47,19 +41,22 @@ fn a_task_that_ends_while_somebody_looks() {
 
 #[test]
 fn a_nested_task_that_ends_while_somebody_looks() {
-    with_fences(2, || {
+    model_with_fences(2, || {
         let visible = Arc::new(Visible::new());
         let looker = thread::spawn({
             let visible = visible.clone();
-            move || drop(visible.stage.look())
+            move || {
+                for seen in visible.stage.look() {
+                    assert_eq!(seen.type_name, "nothing", "a frame that was left is looked at");
+                }
+            }
         });
-        // A frame on the stack: loom's words in it are dropped with it, and a look at them after that fails.
         let nested = Shown::new();
-        visible.stage.enter(&nested);
         nested.begin_closure(None);
-        nested.end();
+        visible.stage.enter(&nested);
         visible.stage.leave(&nested);
-        drop(nested);
+        // Its memory is used for something else from here on.
+        nested.begin_closure(Some(&<Boxed<fn()> as Payload>::TABLE));
         looker.join().unwrap();
     });
 }

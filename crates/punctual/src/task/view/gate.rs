@@ -24,14 +24,14 @@ pub(super) struct Gate {
     pub(super) slots: u32,
     /// Entries in the line whose task has been claimed; may be too many, when gates stand behind each other.
     pub(super) dead: u32,
-    /// Threads to be told when a slot becomes free.
-    pub(super) watchers: u32,
 }
 
 /// A task in a line.
 pub(crate) struct Parked {
     pub(crate) entry: Entry,
-    pub(super) arrived: Tick,
+    pub(crate) arrived: Tick,
+    /// Tasks that the pool had accepted before it; of one that was delayed, before its time came.
+    pub(crate) number: u64,
 }
 
 impl Gate {
@@ -63,8 +63,8 @@ impl Gate {
         }
     }
 
-    pub(super) fn tell(&self) -> Left {
-        if self.watchers > 0 {
+    pub(super) fn tell(&self, view: &View) -> Left {
+        if view.watchers.load(Relaxed) > 0 {
             Left::Tell
         } else {
             Left::Nothing

@@ -56,6 +56,13 @@ impl Zone {
         })
     }
 
+    /// All that have a name.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(super) fn all() -> Vec<Zone> {
+        let names = jiff::tz::db().available();
+        names.filter_map(|name| Zone::named(name.as_str()).ok()).collect()
+    }
+
     pub(super) fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }

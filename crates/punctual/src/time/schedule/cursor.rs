@@ -81,6 +81,17 @@ impl Now {
 }
 
 impl Schedule {
+    /// The place of its kind among [`RunCounts`](crate::RunCounts).
+    pub(crate) fn counted_as(&self) -> usize {
+        match self.kind {
+            Kind::Every(_) => 0,
+            Kind::Delay(_) => 1,
+            #[cfg(feature = "cron")]
+            Kind::Cron(_) => 2,
+            Kind::Once(_) | Kind::Trigger(_) => 3,
+        }
+    }
+
     /// Whether it asks the monotonic clock alone.
     pub(crate) fn goes_by_ticks(&self) -> bool {
         self.axis() == Axis::Ticks && self.until.is_none()

@@ -8,14 +8,16 @@
 //!
 //! A bucket holds the values and nothing else, a word each. A timer knows its place there, so removal touches no neighbour
 //! and leaves a gap; gaps are closed when most of a bucket is gaps. (A million timers that are removed in random order
-//! cost two misses of the cache each, one at the timer's own note and one here, and here a line has eight of them.)
+//! cost two misses of the cache each, one at the timer's own note and one here; nobody waits for this one, see `holes`.)
 
 use super::blocks::{BLOCK, Blocks, Spot};
+use super::holes::Holes;
 use super::{Seat, Timed};
+use crate::sync::prefetch;
 use crate::time::Tick;
 
 /// Bits of a time below the wheel's resolution.
-const FINE_BITS: u32 = 20;
+pub(super) const FINE_BITS: u32 = 20;
 const SLOT_BITS: u32 = 8;
 const SLOTS: usize = 1 << SLOT_BITS;
 const LEVELS: usize = (u64::BITS - FINE_BITS).div_ceil(SLOT_BITS) as usize;
@@ -48,6 +50,8 @@ pub(super) struct Wheel<V> {
     occupied: [[u64; SLOTS / 64]; LEVELS],
     /// A level is made when it is first used.
     levels: [Option<Box<[Bucket<V>]>>; LEVELS],
+    /// Gaps that still hold their value.
+    holes: Holes,
     /// Entries looked at so far, for the tests of what a call may cost.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) looked: usize,
@@ -59,6 +63,7 @@ impl<V: Timed> Wheel<V> {
             position: now >> FINE_BITS,
             occupied: [[0; SLOTS / 64]; LEVELS],
             levels: [const { None }; LEVELS],
+            holes: Holes::new(),
             #[cfg(all(test, not(any(loom, shuttle))))]
             looked: 0,
         }
@@ -137,26 +142,45 @@ impl<V: Timed> Wheel<V> {
     /// Takes a timer out of a bucket. Says whether the bucket is empty now; if so its memory is gone.
     pub(super) fn remove(&mut self, number: u16, spot: Spot) -> bool {
         let bucket = self.bucket(number);
-        let value = bucket.entries.at(spot).take();
-        debug_assert!(value.is_some(), "a timer is where it was told to be");
         bucket.live -= 1;
         bucket.gaps += 1;
         if bucket.live == 0 {
-            *bucket = Bucket::EMPTY;
+            self.empty_holes();
+            *self.bucket(number) = Bucket::EMPTY;
             self.vacate(number);
             return true;
         }
         // Sweeping one block per removal, from the front to the back, is enough: a whole round costs as many removals
-        // as there are blocks, and begins only when two thirds are gaps.
-        if bucket.gaps > 2 * bucket.live + 64 {
+        // as there are blocks, and begins only when four fifths are gaps. (What stays is told its new place, and is far away;
+        // a gap is eight bytes.)
+        let is_mostly_gaps = bucket.gaps > 4 * bucket.live + 64;
+        prefetch(std::ptr::from_ref(bucket.entries.at(spot)).cast());
+        if let Some(place) = self.holes.push(number, spot) {
+            self.empty(place);
+        }
+        if is_mostly_gaps {
             self.sweep(number);
         }
         false
     }
 
+    /// Takes what is gone out of its place.
+    fn empty(&mut self, (number, spot): (u16, Spot)) {
+        let value = self.bucket(number).entries.at(spot).take();
+        debug_assert!(value.is_some(), "a timer is where it was told to be");
+    }
+
+    /// Before places are read.
+    fn empty_holes(&mut self) {
+        while let Some(place) = self.holes.pop() {
+            self.empty(place);
+        }
+    }
+
     /// Takes the first block out of a bucket, for the caller to put its live entries elsewhere and then to call
     /// [`Wheel::moved`].
     pub(super) fn take_block(&mut self, number: u16) -> Vec<Option<V>> {
+        self.empty_holes();
         let block = self.bucket(number).entries.take_first().unwrap_or_default();
         #[cfg(all(test, not(any(loom, shuttle))))]
         {
@@ -191,7 +215,8 @@ impl<V: Timed> Wheel<V> {
     }
 
     /// Everything in it, in no order.
-    pub(super) fn values(&self) -> impl Iterator<Item = V> {
+    pub(super) fn values(&mut self) -> impl Iterator<Item = V> {
+        self.empty_holes();
         let buckets = self.levels.iter().flatten().flatten();
         buckets.flat_map(|bucket| bucket.entries.iter().copied().flatten())
     }

@@ -277,7 +277,7 @@ fn a_choice_that_came_to_nothing_costs_nothing() {
     let heads = super::Heads {
         occupied: 0b11,
         stamps: &zeros,
-        orders: &zeros,
+        ranks: &zeros,
     };
     let (mut rule, mut other) = (shares(&[3, 2]), shares(&[3, 2]));
     for _ in 0..100 {

@@ -32,15 +32,26 @@ impl Model {
         self.items.push((when, self.inserted, item));
     }
 
-    /// Removes any that is still there.
-    fn remove(&mut self, dice: &mut Dice) {
+    /// Removes any that is still there; gives it.
+    fn remove(&mut self, dice: &mut Dice) -> Option<Item> {
         if self.items.is_empty() {
-            return;
+            return None;
         }
         let place = dice.below(self.items.len() as u64) as usize;
-        let (when, value, item) = self.items.swap_remove(place);
-        if self.expected.remove(&(when, value)).is_some() {
-            self.store.remove(item);
+        let (when, number, item) = self.items.swap_remove(place);
+        self.expected.remove(&(when, number))?;
+        self.store.remove(item);
+        Some(item)
+    }
+
+    /// Gives one that is still there another time: it comes after those that were there for that instant.
+    fn reschedule(&mut self, dice: &mut Dice, when: Tick) {
+        if let Some(item) = self.remove(dice) {
+            self.inserted += 1;
+            item.note(|note| (note.when, note.value) = (when, self.inserted));
+            self.store.insert(item);
+            self.expected.insert((when, self.inserted), item);
+            self.items.push((when, self.inserted, item));
         }
     }
 
@@ -90,19 +101,18 @@ fn random_steps_agree_with_a_sorted_map() {
                 growth = 20 + dice.below(70);
                 crowd = dice.below(4) == 0;
             }
+            let when = match dice.below(20) {
+                0 => model.now.saturating_sub(dice.span(40)),
+                1 => Tick::MAX - dice.below(3),
+                2 => model.now,
+                _ if crowd => ((model.now >> 24) + 1) << 24,
+                3..10 => model.now.saturating_add(dice.span(24)),
+                _ => model.now.saturating_add(dice.span(62)),
+            };
             match dice.below(100) {
-                roll if roll < growth => {
-                    let when = match dice.below(20) {
-                        0 => model.now.saturating_sub(dice.span(40)),
-                        1 => Tick::MAX - dice.below(3),
-                        2 => model.now,
-                        _ if crowd => ((model.now >> 24) + 1) << 24,
-                        3..10 => model.now.saturating_add(dice.span(24)),
-                        _ => model.now.saturating_add(dice.span(62)),
-                    };
-                    model.insert(when);
-                }
-                roll if roll < 90 => model.remove(&mut dice),
+                roll if roll < growth => model.insert(when),
+                roll if roll < 90 && dice.below(3) == 0 => model.reschedule(&mut dice, when),
+                roll if roll < 90 => _ = model.remove(&mut dice),
                 roll if roll < 92 => {
                     model.now = model.store.next_look().unwrap_or(model.now).max(model.now);
                 }
