@@ -3,7 +3,7 @@
 // The models have no sockets.
 #![cfg(not(any(loom, shuttle)))]
 
-use punctual::{Pool, Priority, Queue, future};
+use punctual::{JoinError, Pool, Priority, Queue, TaskHandle, future};
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,6 +17,11 @@ type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Only a hang exceeds it.
 const LONG: Duration = Duration::from_secs(60);
+
+/// As `join`, and fails instead of hanging.
+fn joined<T>(mut task: TaskHandle<T>) -> Result<T, JoinError> {
+    task.join_timeout(LONG)
+}
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread()
@@ -63,8 +68,8 @@ fn a_tokio_round_trip_runs_on_our_pool() -> Outcome {
         stream.read_exact(&mut text).await?;
         std::io::Result::Ok(text)
     })?;
-    assert_eq!(&client.join()??, b"olleh");
-    let polled_on = server.join()??.expect("workers have names");
+    assert_eq!(&joined(client)??, b"olleh");
+    let polled_on = joined(server)??.expect("workers have names");
     assert!(polled_on.starts_with("io-"), "{polled_on}");
     assert!(pool.stats().wakes > 0, "tokio's driver has woken them");
     Ok(())
@@ -89,8 +94,8 @@ fn tokios_timers_and_channels_work_on_our_pool() -> Outcome {
         }
         sum
     })?;
-    assert_eq!(receiver.join()?, 4950);
-    sender.join()?;
+    assert_eq!(joined(receiver)?, 4950);
+    joined(sender)?;
     Ok(())
 }
 
@@ -113,7 +118,7 @@ fn a_spawned_tokio_task_is_awaited_on_our_pool() -> Outcome {
     let runtime = runtime();
     let pool = entered(&runtime);
     let task = pool.spawn(async { tokio::spawn(async { 7 }).await })?;
-    assert_eq!(task.join()??, 7);
+    assert_eq!(joined(task)??, 7);
     Ok(())
 }
 
@@ -141,7 +146,7 @@ fn async_io_needs_no_guard() -> Outcome {
             .await?;
         std::io::Result::Ok(text)
     })?;
-    assert_eq!(&client.join()??, b"hello");
-    server.join()??;
+    assert_eq!(&joined(client)??, b"hello");
+    joined(server)??;
     Ok(())
 }

@@ -11,10 +11,18 @@ mod facade;
 /// A strict reader of JSON.
 #[path = "seen/json.rs"]
 mod json;
+/// What the labels of figures mean.
+#[cfg(feature = "prometheus")]
+#[path = "seen/labels.rs"]
+mod labels;
 /// Figures as text for Prometheus.
 #[cfg(feature = "prometheus")]
 #[path = "seen/metering.rs"]
 mod metering;
+/// Figures that move.
+#[cfg(feature = "prometheus")]
+#[path = "seen/moving.rs"]
+mod moving;
 /// While tasks end as fast as they are looked at.
 #[path = "seen/racing.rs"]
 mod racing;

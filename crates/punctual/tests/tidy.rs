@@ -149,6 +149,51 @@ fn nothing_is_left_undone() {
     must_be_empty("unfinished, or a test that does not run", &broken);
 }
 
+/// The files in which a thread sleeps, what for, and in how many places. Inside a task of theirs workers sleep nowhere else.
+const SLEEPS: [(&str, &str, usize); 13] = [
+    ("executor/spawn.rs", "a future that its caller drives", 1),
+    ("handle/group.rs", "the next outcome of a group", 1),
+    ("handle/scope.rs", "the brace of a scope", 1),
+    ("handle/wait.rs", "joins", 3),
+    ("pool/keeper.rs", "the keeper, which runs no task", 1),
+    ("pool/lanes.rs", "the end of a lane; a slot for a scoped task", 1),
+    ("pool/life.rs", "the end of a pool, and its quiet", 1),
+    (
+        "pool/line.rs",
+        "room in the queue: Block, submit_timeout, all, any",
+        1,
+    ),
+    ("pool/repeating/handle.rs", "the end of a schedule", 1),
+    ("task/current.rs", "task::sleep", 1),
+    ("task/parker.rs", "a future that a worker drives inside a task", 1),
+    (
+        "time/wait.rs",
+        "the one way to sleep itself, on a manual clock",
+        1,
+    ),
+    ("worker/rest.rs", "a worker without a task", 1),
+];
+
+#[test]
+fn nobody_waits_but_where_it_is_said() {
+    let mut broken = Vec::new();
+    for source in product().iter().filter(|source| !source.path.starts_with("sync")) {
+        let is_sleep = |line: &str| line.contains(".wait(&wait") || line.contains("manual.wait(");
+        let found = source.code().filter(|(_, line)| is_sleep(line)).count();
+        let said = SLEEPS.iter().find(|(path, ..)| *path == source.path);
+        let said = said.map_or(0, |(_, _, places)| *places);
+        if found != said {
+            broken.push(format!("{}: sleeps in {found} places, not {said}", source.path));
+        }
+        let others = ["thread::sleep", "thread::park", ".wait_while(", "Condvar"];
+        let is_other = |line: &str| others.iter().any(|other| line.contains(other));
+        for (number, line) in source.code().filter(|(_, line)| is_other(line)) {
+            broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+        }
+    }
+    must_be_empty("a sleep that nobody is told of", &broken);
+}
+
 /// Which rooms a room must not know, for the product's code: see "What is never there" in ARCHITECTURE.md.
 const AGAINST_THE_FLOW: [(&str, &[&str]); 5] = [
     ("queue/", &["pool", "worker", "handle", "executor", "observe"]),
@@ -184,7 +229,7 @@ fn nothing_knows_what_is_above_it() {
 }
 
 #[test]
-fn the_core_depends_on_libc_and_features_on_what_they_are_for() {
+fn the_core_depends_on_libc_and_a_hash_and_features_on_what_they_are_for() {
     let manifest = read("crates/punctual/Cargo.toml");
     let mut found = BTreeMap::<&str, Vec<&str>>::new();
     let mut section = "";
@@ -201,7 +246,7 @@ fn the_core_depends_on_libc_and_features_on_what_they_are_for() {
     }
     found.retain(|_, names| !names.is_empty());
     let expected = BTreeMap::from([
-        ("[dependencies]", vec!["jiff", "metrics", "tracing"]),
+        ("[dependencies]", vec!["foldhash", "jiff", "metrics", "tracing"]),
         ("[target.'cfg(unix)'.dependencies]", vec!["libc"]),
         ("[target.'cfg(loom)'.dependencies]", vec!["loom"]),
         ("[target.'cfg(shuttle)'.dependencies]", vec!["shuttle"]),

@@ -2,6 +2,10 @@
 
 /// How a future ends that does not get to its own end.
 mod ending;
+/// Sleeps and futures that are polled elsewhere than they began.
+mod moved;
+/// What is always ready, and who is served meanwhile.
+mod ready;
 /// Fault 21.
 mod storms;
 /// What several modules need.

@@ -1,15 +1,16 @@
 //! Futures that sleep, give up, and come back.
 
-use crate::support::{LONG, in_time, single, until};
-use punctual::{Clock, ManualClock, Pool, Schedule, Status, future, task};
+use crate::support::{LONG, hold, in_time, single, until};
+use punctual::{Cancel, Clock, ManualClock, Pool, Schedule, Status, future, task};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-fn manual() -> (ManualClock, Pool) {
+pub(crate) fn manual() -> (ManualClock, Pool) {
     let clock = Clock::manual();
     let pool = Pool::builder("timed")
         .core_threads(1)
@@ -171,40 +172,6 @@ fn a_sleep_on_the_system_clock_takes_its_time() {
 }
 
 #[test]
-fn kot_17_a_future_that_yields_lets_its_queued_sibling_run() {
-    let pool = single();
-    let over = Arc::new(AtomicUsize::new(0));
-    let asked = over.clone();
-    let looping = pool
-        .spawn(async move {
-            while asked.load(SeqCst) == 0 {
-                future::yield_now().await;
-            }
-        })
-        .expect("accepted");
-    let sibling = pool.submit(move || over.store(1, SeqCst)).expect("accepted");
-    in_time(move || sibling.join()).expect("it gets its turn");
-    in_time(move || looping.join()).expect("it saw that");
-}
-
-#[test]
-fn a_future_that_awaits_what_is_always_ready_is_made_to_yield() {
-    let pool = single();
-    let over = Arc::new(AtomicUsize::new(0));
-    let asked = over.clone();
-    let looping = pool
-        .spawn(async move {
-            while asked.load(SeqCst) == 0 {
-                future::sleep(Duration::ZERO).await;
-            }
-        })
-        .expect("accepted");
-    let other = pool.submit(move || over.store(1, SeqCst)).expect("accepted");
-    in_time(move || other.join()).expect("the worker is not held");
-    in_time(move || looping.join()).expect("it saw that");
-}
-
-#[test]
 fn a_future_can_wait_for_its_token() {
     let (_clock, pool) = manual();
     let token = task::Token::new();
@@ -230,13 +197,44 @@ fn kot_36_a_cancelled_future_fires_its_token_and_the_next_task_has_a_clean_one()
         })
         .expect("accepted");
     until("it rests", || task.task_ref().status() == Status::Suspended);
+    // Nobody else gets to fire it.
+    let held = hold(&pool);
     task.cancel();
     let token = seen.lock().unwrap().take().expect("it was polled");
     assert!(token.is_cancelled());
+    drop(held);
     let next = pool.spawn(async { task::current().expect("inside a task").token().is_cancelled() });
     assert!(
         !next.expect("accepted").join().expect("it runs"),
         "a flag of its own"
+    );
+}
+
+/// A wait that can be cancelled, inside of a section: it ends, and the section with it.
+#[test]
+fn kot_36_a_wait_in_a_blocking_section_ends_with_its_task_and_the_next_token_is_clean() {
+    let (clock, pool) = manual();
+    let (begun, has_begun) = channel();
+    let (tell, told) = channel();
+    let task = pool
+        .submit(move || {
+            let slept = task::blocking_section(|| {
+                begun.send(()).expect("the test waits");
+                task::sleep(Duration::from_secs(86_400))
+            });
+            tell.send(slept.is_err()).expect("the test waits");
+        })
+        .expect("accepted");
+    has_begun.recv_timeout(LONG).expect("it runs");
+    // Returns when it sleeps.
+    clock.advance(SECOND);
+    assert_eq!(task.cancel(), Cancel::Signalled);
+    assert!(told.recv_timeout(LONG).expect("the wait ends"), "as cancelled");
+    let next = pool.submit(|| task::sleep(SECOND).is_ok()).expect("accepted");
+    clock.advance(SECOND);
+    assert!(
+        in_time(move || next.join()).expect("it runs"),
+        "a token of its own"
     );
 }
 

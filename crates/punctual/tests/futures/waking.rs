@@ -2,10 +2,11 @@
 
 use super::Bell;
 use crate::support::{Dropped, LONG, hold, in_time, single, until};
-use punctual::{Pool, Queue, Reject, Status};
+use punctual::{Clock, Pool, Queue, Reject, Status};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 #[test]
 fn a_future_that_is_ready_gives_its_output() {
@@ -38,6 +39,30 @@ fn a_suspended_future_holds_no_worker_and_goes_on_when_it_is_woken() {
     let stats = pool.stats();
     assert_eq!((stats.suspended, stats.finished, stats.taken), (0, 2, 2));
     assert_eq!((stats.polls, stats.wakes), (2, 1));
+}
+
+/// From the wake to the poll: as long as the worker was held.
+#[test]
+fn how_long_a_woken_future_waits_is_measured() {
+    let clock = Clock::manual();
+    let pool = Pool::builder("timed")
+        .core_threads(1)
+        .clock(&clock)
+        .build()
+        .expect("valid");
+    let bell = Bell::default();
+    let task = pool.spawn(bell.clone()).expect("accepted");
+    until("it rests", || task.task_ref().status() == Status::Suspended);
+    assert_eq!(pool.stats().wake.count(), 0);
+    pool.pause();
+    bell.ring();
+    clock.advance(Duration::from_secs(2));
+    pool.resume();
+    in_time(move || task.join()).expect("it was woken");
+    let wake = pool.stats().wake;
+    assert_eq!(wake.count(), 1);
+    let mean = wake.mean().expect("one was measured").as_secs_f64();
+    assert!((1.5..2.5).contains(&mean), "{mean}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! What a pool says about itself: lints of its settings, advice from its figures; niceness; workers that must not block.
+//! What a pool says about itself: lints of its settings, advice from its figures; niceness.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Lanes, OnBlocking, OnDrop, Pool, PoolBuilder, Queue, Reject};
+use punctual::{Clock, Lanes, OnBlocking, OnDrop, Pool, PoolBuilder, Priority, Queue, Reject};
 use std::time::{Duration, Instant};
 
 fn codes(builder: &PoolBuilder) -> Vec<&'static str> {
@@ -60,7 +60,7 @@ fn tasks_that_compute_want_a_thread_for_each_core_and_one_more() {
     let cores = std::thread::available_parallelism().unwrap().get();
     // On a crowded machine, or one whose processors are somebody else's too, a thread that is held up may look as if it
     // waited: one undisturbed time is enough.
-    let fits = (0..10).any(|_| {
+    let fits = (0..20).any(|_| {
         let pool = pool().build().unwrap();
         for _ in 0..400 {
             pool.execute(|| compute(Duration::from_micros(100))).unwrap();
@@ -69,9 +69,9 @@ fn tasks_that_compute_want_a_thread_for_each_core_and_one_more() {
         let advice = pool.advice();
         assert_eq!(advice.for_computing(), cores + 1);
         println!("{advice}");
-        (cores..=2 * cores + 1).contains(&advice.threads().unwrap())
+        advice.threads().unwrap() == cores + 1
     });
-    assert!(fits, "ten times more threads than that");
+    assert!(fits, "twenty times another number");
 }
 
 #[test]
@@ -99,6 +99,36 @@ fn tasks_that_wait_want_more_threads_the_longer_they_wait() {
     );
 }
 
+/// One task in ten waits: what it waits for is the pool's business as much as if all did.
+#[test]
+#[cfg(target_os = "linux")]
+fn tasks_of_which_few_wait_want_threads_for_those() {
+    const TASKS: u32 = 4_000;
+    // On a crowded machine a thread may be held up for longer than its tasks take: one undisturbed time is enough.
+    let fits = (0..10).any(|_| {
+        let lanes = Lanes::builder("mixed").max_threads(8).build().unwrap();
+        for n in 0..TASKS {
+            let waits = move || {
+                compute(Duration::from_micros(10));
+                if n.is_multiple_of(10) {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            };
+            lanes.execute(waits).unwrap();
+        }
+        assert!(in_time({
+            let lanes = lanes.clone();
+            move || lanes.wait_idle(LONG)
+        }));
+        let advice = lanes.advice();
+        println!("{advice}");
+        // 200 us of waiting for each 10 us of computing, but for what the system adds to both.
+        let (waiting, computing) = (advice.waiting().unwrap(), advice.computing().unwrap());
+        waiting > 3 * computing && waiting > Duration::from_micros(100)
+    });
+    assert!(fits, "ten times few of those that wait were seen");
+}
+
 #[test]
 fn a_queue_that_grows_and_refusals_stand_out() {
     let pool = pool().queue(Queue::bounded(3)).build().unwrap();
@@ -114,6 +144,77 @@ fn a_queue_that_grows_and_refusals_stand_out() {
 }
 
 #[test]
+fn threads_that_come_and_go_stand_out() {
+    let clock = Clock::manual();
+    let keep_alive = Duration::from_secs(5);
+    let pool = Pool::builder("pool").core_threads(0).max_threads(1).clock(&clock);
+    let pool = pool
+        .keep_alive(keep_alive)
+        .queue(Queue::bounded(1))
+        .build()
+        .unwrap();
+    let is_seen = || {
+        pool.advice()
+            .seen()
+            .iter()
+            .any(|seen| seen.contains("come and go"))
+    };
+    for threads in 1..=9 {
+        assert!(!is_seen(), "{}", pool.advice());
+        pool.submit(|| ()).unwrap().join().unwrap();
+        clock.advance(keep_alive);
+        assert_eq!(pool.stats().threads_started, threads);
+    }
+    assert!(is_seen(), "{}", pool.advice());
+}
+
+#[test]
+fn a_level_that_starves_stands_out() {
+    let clock = Clock::manual();
+    let queue = Queue::priority(100).strict();
+    let pool = pool().queue(queue).clock(&clock).build().unwrap();
+    pool.submit(|| ()).unwrap().join().unwrap();
+    pool.pause();
+    pool.at_priority(Priority::LOW).execute(|| ()).unwrap();
+    let is_seen = || {
+        pool.advice()
+            .seen()
+            .iter()
+            .any(|seen| seen.contains("level 3 starves"))
+    };
+    clock.advance(Duration::from_millis(900));
+    assert!(!is_seen(), "{}", pool.advice());
+    clock.advance(Duration::from_millis(200));
+    assert!(is_seen(), "{}", pool.advice());
+}
+
+#[test]
+fn a_pool_in_which_nothing_ends_stands_out() {
+    let pool = pool().build().unwrap();
+    let held = hold(&pool);
+    let waiting = pool.submit(|| ()).unwrap();
+    let is_seen = || {
+        pool.advice()
+            .seen()
+            .iter()
+            .any(|seen| seen.contains("nothing has ended"))
+    };
+    assert!(!is_seen(), "the first look only begins to count");
+    until("a second has passed", is_seen);
+    drop(held);
+    waiting.join().unwrap();
+    assert!(!is_seen(), "{}", pool.advice());
+}
+
+/// Of the calling thread, as the system tells it: the nineteenth field, and the name before may have spaces.
+#[cfg(target_os = "linux")]
+fn current_niceness() -> i32 {
+    let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, rest) = text.rsplit_once(')').unwrap();
+    rest.split_whitespace().nth(16).unwrap().parse().unwrap()
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_niceness_that_is_granted_is_shown_and_so_is_one_that_is_not() {
     let niceness = |n: i32| {
@@ -122,10 +223,17 @@ fn a_niceness_that_is_granted_is_shown_and_so_is_one_that_is_not() {
         pool.submit(|| ()).unwrap().join().unwrap();
         pool.stats().nice.unwrap()
     };
-    assert_eq!(niceness(7), 7);
-    // More than others needs a privilege; either way it is said.
+    assert_eq!(niceness(19), 19);
+    // More than others needs a privilege, which whoever runs this may have; a refusal has a test in a process without it.
     let raised = niceness(-5);
-    assert!(raised == -5 || raised >= 0, "{raised}");
+    let own = pool()
+        .build()
+        .unwrap()
+        .submit(current_niceness)
+        .unwrap()
+        .join()
+        .unwrap();
+    assert!(raised == -5 || raised == own, "{raised}, {own} otherwise");
     assert_eq!(pool().build().unwrap().stats().nice, None);
 }
 
@@ -138,74 +246,4 @@ fn a_niceness_out_of_range_is_refused() {
             "{text}"
         );
     }
-}
-
-/// What a task on such a pool gets that joins one which runs.
-fn join_of_a_running_task(policy: OnBlocking) -> (Pool, Result<(), punctual::JoinError>) {
-    let pool = pool().core_threads(2).on_blocking(policy).build().unwrap();
-    let (open, gate) = std::sync::mpsc::channel::<()>();
-    let (tell, told) = std::sync::mpsc::channel();
-    let runs = pool
-        .submit(move || {
-            tell.send(()).unwrap();
-            let _ = gate.recv();
-        })
-        .unwrap();
-    told.recv().unwrap();
-    let (begun, has_begun) = std::sync::mpsc::channel();
-    let asks = pool
-        .submit(move || {
-            begun.send(()).unwrap();
-            runs.join()
-        })
-        .unwrap();
-    has_begun.recv().unwrap();
-    if policy == OnBlocking::Error {
-        let answer = in_time(|| asks.join().unwrap());
-        drop(open);
-        return (pool, answer);
-    }
-    until("it waits", || {
-        pool.stats().spare > 0 || pool.stats().blocking_waits > 0 || policy == OnBlocking::Allow
-    });
-    drop(open);
-    let answer = in_time(|| asks.join().unwrap());
-    (pool, answer)
-}
-
-#[test]
-fn rea_20_a_join_on_a_worker_that_must_not_block_is_an_error() {
-    let (pool, answer) = join_of_a_running_task(OnBlocking::Error);
-    let error = answer.unwrap_err();
-    assert!(
-        error.is_blocking() && error.to_string().contains("must not block"),
-        "{error}"
-    );
-    assert_eq!(pool.stats().blocking_waits, 1);
-}
-
-#[test]
-fn rea_20_or_it_is_counted_and_allowed() {
-    let (pool, answer) = join_of_a_running_task(OnBlocking::Warn);
-    answer.unwrap();
-    assert_eq!(pool.stats().blocking_waits, 1);
-}
-
-#[test]
-fn rea_20_by_default_and_outside_it_is_allowed() {
-    let (pool, answer) = join_of_a_running_task(OnBlocking::Allow);
-    answer.unwrap();
-    assert_eq!(pool.stats().blocking_waits, 0);
-    // Outside a worker nobody is held up.
-    let guarded = self::pool().on_blocking(OnBlocking::Error).build().unwrap();
-    guarded.submit(|| ()).unwrap().join().unwrap();
-}
-
-#[test]
-fn rea_20_what_still_waits_in_the_queue_is_run_in_place_which_is_no_wait() {
-    let pool = pool().on_blocking(OnBlocking::Error).build().unwrap();
-    let inside = pool.executor();
-    let both = pool.submit(move || inside.submit(|| 2).unwrap().join()).unwrap();
-    assert_eq!(both.join().unwrap().unwrap(), 2);
-    assert_eq!(pool.stats().blocking_waits, 0);
 }

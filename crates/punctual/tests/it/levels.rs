@@ -37,6 +37,12 @@ fn queue() -> PriorityQueue {
 
 /// The same under each rule.
 fn rules() -> [(&'static str, PriorityQueue); 3] {
+    rules_of(100_000)
+}
+
+/// With so many places.
+fn rules_of(places: usize) -> [(&'static str, PriorityQueue); 3] {
+    let queue = || Queue::priority(places);
     [
         ("strict", queue().strict()),
         ("aging", queue().aging(STEP)),
@@ -123,5 +129,12 @@ impl Stepper {
         // Until it has ended, so that the clock may move.
         crate::support::until("the task has ended", || self.pool.stats().active == 0);
         name
+    }
+}
+
+impl Drop for Stepper {
+    /// What was not taken holds the pool.
+    fn drop(&mut self) {
+        drop(self.pool.stop());
     }
 }

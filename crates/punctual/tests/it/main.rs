@@ -2,7 +2,7 @@
 
 /// Executors round somebody else's threads: `REA-04`, `REA-18`.
 mod adapting;
-/// Lints, advice, niceness, workers that must not block: `REA-20`.
+/// Lints, advice, niceness.
 mod advising;
 /// Threads of their own: `KOT-..`, `PRI-10`, traps 55 to 60.
 mod apart;
@@ -23,6 +23,8 @@ mod faults;
 mod fut;
 /// Building, growing, shrinking, counting: `TPE-..`, `EXE-..`.
 mod growing;
+/// Workers that must not block: `REA-20`.
+mod guarding;
 /// Hooks and decorators: `HOOK-..`.
 mod hooking;
 /// Joining from a worker: in place, spare threads, deadlocks that are told.

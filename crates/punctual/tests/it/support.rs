@@ -178,6 +178,16 @@ pub(crate) fn env_number(name: &str) -> Option<u64> {
     )
 }
 
+/// The size of a test that is large: smaller where nothing is optimised, unless `PUNCTUAL_FULL_SIZE` is set, as the gate does for
+/// the largest.
+pub(crate) fn full_size(full: u64, unoptimised: u64) -> u64 {
+    if cfg!(debug_assertions) && std::env::var_os("PUNCTUAL_FULL_SIZE").is_none() {
+        unoptimised
+    } else {
+        full
+    }
+}
+
 /// What every snapshot must satisfy.
 pub(crate) fn assert_books_balance(stats: &Stats) {
     let ends = stats.finished + stats.panicked + stats.cancelled + stats.returned;

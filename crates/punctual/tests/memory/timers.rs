@@ -1,7 +1,7 @@
 //! Timers, expiries and limits give their memory back.
 
 use super::{SLACK, alone, falls_back, live, number};
-use crate::support::{LONG, hold, until};
+use crate::support::{LONG, full_size, hold, until};
 use punctual::{Cancel, Clock, Pool, Queue, Reject, Schedule, TaskHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -30,14 +30,7 @@ fn leaves_nothing(rounds: usize, what: &str, mut round: impl FnMut()) {
 fn fault_16_millions_of_timers_are_neither_early_nor_lost_and_give_their_memory_back() {
     const INSTANTS: u64 = 2_000;
     let _alone = alone();
-    let timers = number(
-        "PUNCTUAL_TIMERS",
-        if cfg!(debug_assertions) {
-            200_000
-        } else {
-            10_000_000
-        },
-    );
+    let timers = number("PUNCTUAL_TIMERS", full_size(10_000_000, 200_000) as usize);
     let clock = Clock::manual_at(SystemTime::UNIX_EPOCH);
     let pool = Pool::builder("timers")
         .core_threads(2)
@@ -199,6 +192,25 @@ fn fault_22_cancelled_timers_and_limits_of_ended_tasks_keep_no_memory() {
         task.join().unwrap();
     });
     assert_eq!(pool.stats().pending_timers, 0);
+}
+
+/// STPE-20, by the memory that is alive while they come and go.
+#[test]
+fn stpe_20_a_million_delays_that_are_cancelled_keep_no_memory() {
+    const FAR: Duration = Duration::from_secs(600);
+    const AT_ONCE: usize = 100;
+    let _alone = alone();
+    let rounds = number("PUNCTUAL_CANCEL_TASKS", 1_000_000) / AT_ONCE;
+    let pool = Pool::builder("timers").core_threads(1).build().unwrap();
+    leaves_nothing(rounds, "cancelled", || {
+        let tasks: Vec<_> = (0..AT_ONCE).map(|_| pool.after(FAR, || ()).unwrap()).collect();
+        for task in tasks {
+            assert_eq!(task.cancel(), Cancel::Removed);
+        }
+    });
+    let report = pool.close();
+    assert_eq!((report.terminated, report.cancelled_delayed), (true, 0));
+    assert_eq!((pool.stats().taken, pool.stats().finished), (0, 0));
 }
 
 /// KOT-35: an executor whose timers a sleep goes by keeps none of one that is given up.

@@ -341,3 +341,15 @@ fn see_14_a_named_task_tells_where_and_when_it_was_made() {
     let plain = pool.submit(|| ()).unwrap().task_ref();
     assert_eq!((plain.site(), plain.age()), (None, None));
 }
+
+#[test]
+fn see_17_lints_are_of_the_settings_as_they_are_now() {
+    let pool = Pool::builder("p").core_threads(1).queue(Queue::bounded(10));
+    let pool = pool.build().unwrap();
+    let codes = || -> Vec<&str> { pool.control().lints().iter().map(|lint| lint.code).collect() };
+    assert_eq!(codes(), [""; 0]);
+    pool.set_capacity(Capacity::Unbounded).unwrap();
+    assert_eq!(codes(), ["W001"]);
+    pool.set_capacity(Capacity::Bounded(10)).unwrap();
+    assert_eq!(codes(), [""; 0]);
+}

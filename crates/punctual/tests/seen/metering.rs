@@ -2,30 +2,30 @@
 
 use crate::json::Json;
 use crate::support::{LONG, hold};
-use punctual::{Clock, Pool, Priority, Queue, Reject, Schedule, prometheus};
+use punctual::{Capacity, Clock, Pool, Priority, Queue, Reject, Schedule, prometheus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// One line: its labels in order, and its value.
 #[derive(Debug, Clone, PartialEq)]
-struct Line {
-    name: String,
-    labels: Vec<(String, String)>,
-    value: f64,
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) labels: Vec<(String, String)>,
+    pub(crate) value: f64,
 }
 
 impl Line {
-    fn label(&self, name: &str) -> Option<&str> {
+    pub(crate) fn label(&self, name: &str) -> Option<&str> {
         let found = self.labels.iter().find(|(label, _)| label == name)?;
         Some(&found.1)
     }
 }
 
 /// A text that was read: the lines of each family, under its name and kind.
-type Families = BTreeMap<String, (String, Vec<Line>)>;
+pub(crate) type Families = BTreeMap<String, (String, Vec<Line>)>;
 
 /// Reads a text as the exposition format has it, and fails with the line that is not so.
-fn read(text: &str) -> Families {
+pub(crate) fn read(text: &str) -> Families {
     assert!(text.ends_with('\n'));
     let mut families = Families::new();
     let mut current: Option<String> = None;
@@ -151,7 +151,7 @@ fn check_histogram(name: &str, lines: &[Line]) {
     }
 }
 
-fn value(families: &Families, family: &str, labels: &[(&str, &str)]) -> f64 {
+pub(crate) fn value(families: &Families, family: &str, labels: &[(&str, &str)]) -> f64 {
     let (_, lines) = families.get(family).unwrap_or_else(|| panic!("no {family}"));
     let is_it = |line: &&Line| labels.iter().all(|(name, value)| line.label(name) == Some(value));
     let found: Vec<&Line> = lines.iter().filter(is_it).collect();
@@ -234,6 +234,31 @@ fn see_40_a_text_is_in_the_format_and_says_what_the_pool_does() {
             .iter()
             .any(|line| line.name.ends_with("_count") && line.value > 0.0)
     );
+}
+
+#[test]
+fn see_40_polls_wakes_and_what_lies_in_deques_are_told() {
+    let queue = Queue::stealing(Capacity::Unbounded);
+    let pool = Pool::builder("steal").core_threads(1).queue(queue);
+    let pool = pool.build().unwrap();
+    let control = pool.control();
+    let inside = pool.submit(move || {
+        let own = punctual::task::current_executor().unwrap();
+        own.execute(|| ()).unwrap();
+        read(&prometheus::render([&control]))
+    });
+    let during = inside.unwrap().join().unwrap();
+    let name = [("name", "steal")];
+    assert_eq!(value(&during, "executor_queued_local_tasks", &name), 1.0);
+    let woken = pool.spawn(punctual::future::yield_now()).unwrap();
+    woken.join().unwrap();
+    assert!(pool.wait_idle(LONG));
+    let after = read(&prometheus::render([&pool.control()]));
+    assert_eq!(value(&after, "executor_queued_local_tasks", &name), 0.0);
+    assert_eq!(value(&after, "executor_polls_total", &name), 2.0);
+    assert_eq!(value(&after, "executor_wakes_total", &name), 1.0);
+    let wakes = &after["executor_wake_seconds"].1;
+    assert!(wakes.iter().any(|line| line.name.ends_with("_count")));
 }
 
 #[test]

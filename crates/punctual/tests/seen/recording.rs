@@ -285,6 +285,53 @@ fn see_28_refusals_are_kept_without_a_recorder_and_bounded() {
     pool.resume();
 }
 
+/// The recorder is told of each, and each is counted once among the refusals.
+#[test]
+fn see_32_with_a_recorder_a_refusal_is_counted_once_too() {
+    let clock = Clock::manual();
+    let pool = Pool::builder("storm")
+        .core_threads(1)
+        .queue(Queue::bounded(1))
+        .recorder(1_000)
+        .clock(&clock);
+    let pool = pool.on_full(Reject::Discard).build().unwrap();
+    pool.pause();
+    pool.execute(|| ()).unwrap();
+    for _ in 0..3 {
+        for _ in 0..10 {
+            pool.execute(|| ()).unwrap();
+        }
+        clock.advance(Duration::from_millis(2));
+    }
+    let control = pool.control();
+    let rejected = control.rejected();
+    let like_it: Vec<u64> = rejected.iter().map(|one| one.like_it).collect();
+    assert_eq!(like_it, [9, 9, 9]);
+    let events = control.recent(0).events;
+    let told = events.iter().filter(|event| event.kind == EventKind::Rejected);
+    assert_eq!(told.count(), 30);
+    pool.resume();
+}
+
+#[test]
+fn see_33_a_refusal_tells_where_the_task_was_made_without_its_folder() {
+    let pool = Pool::builder("site").core_threads(1).queue(Queue::bounded(1));
+    let pool = pool.build().unwrap();
+    pool.pause();
+    let waiting = pool.task(|| ()).name("waiting").submit().unwrap();
+    let line = line!() + 1;
+    assert!(pool.task(|| ()).name("refused").submit().is_err());
+    let expected = format!("recording.rs:{line}");
+    let rejected = pool.control().rejected();
+    assert_eq!(rejected[0].site.as_deref(), Some(&*expected));
+    let dump = Json::read(&pool.dump().to_json());
+    assert_eq!(dump.get("rejected").list()[0].get("site").text(), expected);
+    let queued = dump.get("queued").list()[0].get("site").text().to_owned();
+    assert!(queued.starts_with("recording.rs:"), "{queued}");
+    pool.resume();
+    waiting.join().unwrap();
+}
+
 #[test]
 fn see_29_a_dump_is_json_whatever_names_say() {
     let nasty = "</script><img src=x onerror=alert(1)>\"\\\u{0}\u{2028}ü\n";
@@ -313,6 +360,8 @@ fn see_29_a_dump_is_json_whatever_names_say() {
     assert_eq!(json.get("schedules").list()[0].get("name").text(), nasty);
     assert_eq!(json.get("schedules").list()[0].get("upcoming").list().len(), 10);
     assert_eq!(json.get("schedules").list()[0].get("last_error").text(), "failed");
+    assert_eq!(json.get("schedules").list()[0].get("outcome").text(), "failed");
+    assert_eq!(json.get("schedules").list()[0].get("missed").number(), 0.0);
     assert_eq!(json.get("rejected").list()[0].get("task").text(), "refused");
     assert_eq!(json.get("workers").list().len(), 1);
     assert_eq!(json.get("settings").get("keep_alive").text(), "60s");

@@ -1,5 +1,5 @@
-//! A test in a process of its own: this binary again, asked for that test only, or a fork of this process. Three
-//! binaries have it: `clocks`, `starts` and `fork`.
+//! A test in a process of its own: this binary again, asked for that test only, or a fork of this process. Four
+//! binaries have it: `clocks`, `fork`, `global` and `starts`.
 
 #![allow(unsafe_code)]
 

@@ -3,7 +3,7 @@
 
 use crate::process::{Gate, alone, large, room_for, room_for_all};
 use crate::support::{Random, assert_all_settled, hold, until};
-use punctual::{Clock, ManualClock, Pool, PoolBuilder, Queue, Reason, task};
+use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, Reason, task};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -194,6 +194,37 @@ fn tpe_38_starts_that_fail_with_nobody_alive_keep_no_place_in_the_queue() {
         gate.open();
         assert!(pool.close().terminated);
         assert_all_settled(&pool.stats());
+    });
+}
+
+#[test]
+fn tpe_38_a_start_that_fails_once_keeps_no_slot_of_a_view() {
+    alone(|| {
+        let views: [fn(&Pool) -> Executor; 4] = [
+            |pool| pool.limit(1).expect("a limit"),
+            |pool| pool.sequential(),
+            |pool| pool.keyed(7),
+            |pool| pool.reserve(1).expect("a thread to come"),
+        ];
+        for view in views {
+            let clock = Clock::manual();
+            let pool = on(&clock, |pool| {
+                pool.core_threads(0).max_threads(1).queue(Queue::bounded(1))
+            });
+            let view = view(&pool);
+            room_for(0);
+            let refused = view.submit(|| 5).expect_err("nobody to run it");
+            assert!(matches!(refused.reason(), Reason::NoThread), "{refused:?}");
+            room_for_all();
+            // Its only slot, and the only place, are free again, twice.
+            for _ in 0..2 {
+                let task = view.submit(|| 5).expect("a thread");
+                assert_eq!(task.join().expect("it runs"), 5);
+                assert!(pool.wait_idle(Duration::MAX));
+            }
+            assert!(pool.close().terminated);
+            assert_all_settled(&pool.stats());
+        }
     });
 }
 

@@ -1,5 +1,6 @@
 //! Faults that need a process of their own: threads that cannot be started (6 and 7, `TPE-35` to `TPE-38`), memory under
-//! a load that does not fit (18), and a processor that belongs to others (26).
+//! a load that does not fit (18), and a processor that belongs to others (26), also to those who measure; a niceness that is
+//! refused.
 //!
 //! Each test runs this binary again for itself alone, and there lowers the limits. Nothing here needs a privilege.
 
@@ -9,6 +10,8 @@
 mod counting;
 /// Memory under a load that does not fit.
 mod flat;
+/// What a pool says of itself where the system grants it little.
+mod granted;
 /// Growing again: the back-off, the retry, the permits.
 mod growing;
 /// Submissions that wait in line, and starts that fail at random.

@@ -169,3 +169,37 @@ fn tpe_37_no_policy_answers_for_a_thread_that_cannot_start() {
         assert_eq!(asked.load(SeqCst), 0);
     });
 }
+
+#[test]
+fn tpe_38_a_start_that_fails_costs_a_view_neither_its_slot_nor_its_place() {
+    alone(|| {
+        let pool = large("none")
+            .core_threads(1)
+            .queue(Queue::bounded(1))
+            .build()
+            .expect("valid");
+        let (limit, lane) = (
+            pool.limit(1).expect("valid"),
+            pool.lane_bounded(1).expect("valid"),
+        );
+        let inner = limit.sequential();
+        let reserve = pool.reserve(1).expect("valid");
+        let views = [&limit, &*lane, &inner, &reserve];
+        room_for(0);
+        for view in views {
+            for _ in 0..3 {
+                assert!(is_no_thread(&view.submit(|| 1).expect_err("no thread")));
+            }
+            assert_eq!((view.view_stats().queued, view.view_stats().active), (0, 0));
+        }
+        room_for_all();
+        for view in views {
+            // One more than there are slots.
+            for value in 0..2 {
+                let task = view.submit(move || value).expect("a slot and a thread");
+                assert_eq!(task.join().expect("it runs"), value);
+            }
+        }
+        assert_all_settled(&pool.stats());
+    });
+}

@@ -2,7 +2,7 @@
 
 use super::{block_many, hold_many, meet, meeting, once_active, pool, value};
 use crate::growing::{Gate, fill};
-use crate::support::{LONG, quiet_panic, until};
+use crate::support::{LONG, hold, quiet_panic, until};
 use punctual::{Clock, OnDrop, Pool, Priority, Queue, Reason, Schedule, task};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -252,4 +252,18 @@ fn reserve_does_not_give_its_idle_threads_to_the_pool() {
     handles.into_iter().for_each(value);
     assert!(!waits.is_finished());
     assert_eq!(pool.stats().queued, 1);
+}
+
+#[test]
+fn threads_beside_the_pools_own_have_nothing_of_a_views_rule() {
+    let pool = pool(1);
+    // Two at once, where one at a time is the rule of the pool's own threads; and a rule that is made of them holds.
+    meet(&pool.limit(1).unwrap().blocking().unwrap(), 2);
+    meet(&pool.lane().reserve(2).unwrap(), 2);
+    meet(&pool.keyed(7).blocking().unwrap(), 2);
+    let one = pool.blocking().unwrap().limit(1).unwrap();
+    let held = hold(&one);
+    one.execute(|| ()).unwrap();
+    assert_eq!((one.view_stats().active, one.view_stats().queued), (1, 1));
+    drop(held);
 }

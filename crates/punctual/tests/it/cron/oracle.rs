@@ -1,11 +1,12 @@
 //! An independent implementation, and random questions to both.
 //!
 //! The oracle reads the text anew for each number it asks about, walks civil days, then the seconds of matching days,
-//! and asks the zone what each of these local times is. `PUNCTUAL_CRON_TRIPLES` sets the number of questions.
+//! and asks the zone what each of these local times is. `PUNCTUAL_CRON_TRIPLES` sets the number of questions. They are asked on as
+//! many threads as there are cores.
 
 mod questions;
 
-use crate::support::{Random, env_number};
+use crate::support::{Random, env_number, full_size};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan};
@@ -265,14 +266,12 @@ fn ask(question: &Question, from: Timestamp) -> &'static str {
     if runs.len() < 2 { "rare" } else { "runs" }
 }
 
-#[test]
-fn cron_the_oracle_agrees() {
+/// Asks those whose number is one of a stride, each about a zone, the first ones about each zone in turn.
+fn ask_some(numbers: impl Iterator<Item = u64>, mut random: Random) -> BTreeMap<&'static str, u64> {
     let zones = zones();
-    let mut random = Random::printed("cron_the_oracle_agrees");
-    let triples = env_number("PUNCTUAL_CRON_TRIPLES").unwrap_or(2_000);
-    let mut answers = BTreeMap::<&str, u64>::new();
-    for index in 0..triples {
-        let zone = match zones.get(index as usize) {
+    let mut answers = BTreeMap::new();
+    for number in numbers {
+        let zone = match zones.get(number as usize) {
             Some(zone) => zone.clone(),
             None => zones[random.below(zones.len() as u64) as usize].clone(),
         };
@@ -289,6 +288,27 @@ fn cron_the_oracle_agrees() {
         let from = random_instant(&mut random, &question.zone);
         *answers.entry(ask(&question, from)).or_default() += 1;
     }
-    println!("{triples} triples in {} zones: {answers:?}", zones.len());
+    answers
+}
+
+#[test]
+fn cron_the_oracle_agrees() {
+    let mut random = Random::printed("cron_the_oracle_agrees");
+    let triples = env_number("PUNCTUAL_CRON_TRIPLES").unwrap_or_else(|| full_size(200_000, 2_000));
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let asking: Vec<_> = (0..cores)
+        .map(|first| {
+            let random = Random::from_seed(random.next());
+            std::thread::spawn(move || ask_some((first..triples).step_by(cores as usize), random))
+        })
+        .collect();
+    let mut answers = BTreeMap::<&str, u64>::new();
+    for some in asking {
+        for (answer, times) in some.join().expect("the answers agree") {
+            *answers.entry(answer).or_default() += times;
+        }
+    }
+    println!("{triples} triples on {cores} threads: {answers:?}");
+    assert_eq!(answers.values().sum::<u64>(), triples);
     assert!(answers["runs"] > triples / 2, "{answers:?}");
 }

@@ -1,7 +1,7 @@
 //! How much may wait, in all and in a lane, and how much room is left.
 
-use crate::support::{LONG, hold, in_time};
-use punctual::{Cancel, Lanes, Reason};
+use crate::support::{LONG, hold, in_time, until};
+use punctual::{Cancel, Clock, Executor, Lanes, MAX_THREADS, Reason, Rejected, Schedule};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,6 +13,19 @@ fn lanes(threads: usize, capacity: usize) -> Lanes {
         .queue_capacity(capacity)
         .build()
         .unwrap()
+}
+
+/// Of a refusal: waiting, room, threads.
+fn numbers<F>(refused: &Rejected<F>) -> (usize, usize, usize) {
+    let Reason::Full {
+        queued,
+        capacity,
+        threads,
+    } = refused.reason()
+    else {
+        panic!("{refused:?}")
+    };
+    (*queued, *capacity, *threads)
 }
 
 #[test]
@@ -36,6 +49,17 @@ fn rea_24_ten_threads_a_core_a_hundred_thousand_tasks_each_and_a_minute() {
     assert_eq!((lanes.size().core, lanes.size().max), (0, 10 * cores));
     assert_eq!(lanes.remaining_capacity(), 10 * cores * 100_000);
     assert_eq!(lanes.keep_alive(), Duration::from_secs(60));
+    // One that runs, a hundred thousand behind it, and no more.
+    let lane = lanes.lane();
+    let held = hold(&lane);
+    for _ in 0..100_000 {
+        lane.execute(|| ()).unwrap();
+    }
+    let refused = lane.execute(|| ()).unwrap_err();
+    let (queued, capacity, _) = numbers(&refused);
+    assert_eq!((queued, capacity), (100_000, 100_000));
+    assert_eq!(lane.dispose(), 100_000);
+    drop(held);
 }
 
 #[test]
@@ -44,15 +68,7 @@ fn rea_28_one_runs_two_wait_and_the_third_is_told_the_numbers() {
     let held = hold(&lanes);
     let waiting = [lanes.submit(|| 1).unwrap(), lanes.submit(|| 2).unwrap()];
     let refused = lanes.submit(|| 3).unwrap_err();
-    let Reason::Full {
-        queued,
-        capacity,
-        threads,
-    } = refused.reason()
-    else {
-        panic!("{refused:?}")
-    };
-    assert_eq!((*queued, *capacity, *threads), (2, 2, 1));
+    assert_eq!(numbers(&refused), (2, 2, 1));
     assert_eq!(refused.into_task()(), 3);
     drop(held);
     assert_eq!(waiting.map(|task| task.join().unwrap()), [1, 2]);
@@ -71,27 +87,64 @@ fn rea_29_one_cap_for_all_and_one_for_each_lane() {
     one.execute(|| ()).unwrap();
     one.execute(|| ()).unwrap();
     // Two wait in it; the running one is not of this lane.
-    assert!(one.execute(|| ()).unwrap_err().is_full());
+    assert_eq!(numbers(&one.execute(|| ()).unwrap_err()), (2, 2, 1));
     two.execute(|| ()).unwrap();
     // Its own cap has room, that of all has not.
-    assert!(two.execute(|| ()).unwrap_err().is_full());
-    assert!(lanes.execute(|| ()).unwrap_err().is_full());
+    assert_eq!(numbers(&two.execute(|| ()).unwrap_err()), (3, 3, 1));
+    assert_eq!(numbers(&lanes.execute(|| ()).unwrap_err()), (3, 3, 1));
     assert_eq!(lanes.remaining_capacity(), 0);
     drop(held);
 }
 
 #[test]
 fn rea_29_delayed_tasks_count_where_that_is_asked_for() {
+    let clock = Clock::manual();
     let lanes = Lanes::builder("lanes")
         .max_threads(1)
-        .queue_capacity(1)
+        .queue_capacity(2)
+        .clock(&clock)
         .pool(|pool| pool.capacity_covers_delayed(true))
         .build()
         .unwrap();
     let later = lanes.after(LONG, || ()).unwrap();
-    assert!(lanes.after(LONG, || ()).unwrap_err().is_full());
+    assert_eq!((lanes.remaining_capacity(), lanes.stats().occupied), (1, 1));
+    let other = lanes.after(LONG, || ()).unwrap();
+    assert_eq!(lanes.remaining_capacity(), 0);
+    assert_eq!(numbers(&lanes.after(LONG, || ()).unwrap_err()), (2, 2, 1));
     assert_eq!(later.cancel(), Cancel::Removed);
+    assert_eq!(lanes.remaining_capacity(), 1);
     drop(lanes.after(LONG, || ()).unwrap());
+    // They keep their places until they are taken.
+    lanes.pause();
+    clock.advance(LONG);
+    assert_eq!((lanes.stats().queued, lanes.remaining_capacity()), (2, 0));
+    lanes.resume();
+    in_time(|| other.join().unwrap());
+    assert!(lanes.wait_idle(LONG));
+    assert_eq!(lanes.remaining_capacity(), 2);
+}
+
+#[test]
+fn rea_29_runs_of_schedules_take_no_room() {
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(1)
+        .queue_capacity(2)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    lanes.pause();
+    let due = lanes.schedule(Schedule::every(LONG), |_| ()).unwrap();
+    until("its first run is due", || lanes.stats().queued == 1);
+    // What is left is what is accepted.
+    assert_eq!(lanes.remaining_capacity(), 2);
+    lanes.execute(|| ()).unwrap();
+    assert_eq!(lanes.remaining_capacity(), 1);
+    lanes.execute(|| ()).unwrap();
+    assert_eq!((lanes.remaining_capacity(), lanes.stats().queued), (0, 3));
+    assert!(lanes.execute(|| ()).unwrap_err().is_full());
+    let _ = due.cancel();
+    lanes.resume();
 }
 
 #[test]
@@ -124,6 +177,33 @@ fn rea_30_a_hundred_thousand_are_accepted_ten_are_not_and_all_accepted_run() {
 }
 
 #[test]
+fn rea_30_delayed_ones_are_bounded_alike_and_all_accepted_run() {
+    const CAP: usize = 100_000;
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(1)
+        .queue_capacity(CAP)
+        .clock(&clock)
+        .pool(|pool| pool.capacity_covers_delayed(true))
+        .build()
+        .unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let lane = lanes.lane();
+    let mut refused = 0;
+    for n in 0..CAP + 10 {
+        let ran = ran.clone();
+        let count = move || {
+            ran.fetch_add(1, SeqCst);
+        };
+        let by: &Executor = if n % 2 == 0 { &lanes } else { &lane };
+        refused += usize::from(by.after(LONG, count).is_err_and(|refused| refused.is_full()));
+    }
+    assert_eq!((refused, lanes.remaining_capacity()), (10, 0));
+    clock.advance(LONG);
+    assert_eq!((ran.load(SeqCst), lanes.remaining_capacity()), (CAP, CAP));
+}
+
+#[test]
 fn rea_31_the_room_that_is_left_is_exact_after_runs_refusals_cancels_and_disposal() {
     let lanes = lanes(1, 4);
     assert_eq!(lanes.remaining_capacity(), 4);
@@ -148,8 +228,13 @@ fn rea_31_the_room_that_is_left_is_exact_after_runs_refusals_cancels_and_disposa
 
 #[test]
 fn rea_31_the_room_of_very_many_threads_does_not_overflow() {
-    let lanes = lanes(2, usize::MAX);
-    assert_eq!(lanes.remaining_capacity(), usize::MAX);
+    let most = Lanes::builder("lanes").max_threads(MAX_THREADS).build().unwrap();
+    assert_eq!(most.remaining_capacity(), MAX_THREADS * 100_000);
+    let lanes = lanes(1, usize::MAX);
+    let held = hold(&lanes);
+    lanes.execute(|| ()).unwrap();
+    assert_eq!(lanes.remaining_capacity(), usize::MAX - 1);
+    drop(held);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The end of lanes: of one task, of a lane, of all; graceful and forced.
 
-use crate::support::{LONG, hold, in_time, until};
+use crate::support::{LONG, Random, hold, in_time, until};
 use punctual::{AtShutdown, Cancel, Lanes, Schedule, State, task};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 fn lanes(threads: usize) -> Lanes {
@@ -91,6 +91,29 @@ fn rea_05_ten_who_wait_for_the_end_time_out_together_and_are_told_together() {
 }
 
 #[test]
+fn rea_05_ten_who_wait_for_the_end_of_a_lane_time_out_together_and_are_told_together() {
+    let lanes = lanes(2);
+    let lane = lanes.lane();
+    let held = hold(&lane);
+    let wait = |limit: Duration| {
+        let waiters: Vec<_> = (0..10)
+            .map(|_| {
+                let lane = lane.clone();
+                std::thread::spawn(move || lane.close_timeout(limit))
+            })
+            .collect();
+        move || -> Vec<bool> { waiters.into_iter().map(|waiter| waiter.join().unwrap()).collect() }
+    };
+    assert_eq!(wait(Duration::from_millis(10))(), [false; 10]);
+    assert!(lane.execute(|| ()).unwrap_err().is_shutdown());
+    let told = wait(LONG);
+    drop(held);
+    assert_eq!(in_time(told), [true; 10]);
+    // The others go on.
+    assert_eq!(in_time(move || lanes.submit(|| 1).unwrap().join().unwrap()), 1);
+}
+
+#[test]
 fn rea_06_a_forced_end_during_a_graceful_one_signals_what_is_left() {
     let lanes = lanes(1);
     let (tell, told) = channel();
@@ -153,6 +176,104 @@ fn rea_09_cancel_and_run_meet_and_the_lane_is_empty_after() {
         let stats = lane.view_stats();
         (stats.queued, stats.active) == (0, 0)
     });
+}
+
+/// Two threads that do something at the same time, round after round; gives what both answered.
+fn race<A: Send + 'static, B: Send + 'static>(
+    rounds: usize,
+    mut pair: impl FnMut() -> (Box<dyn FnOnce() -> A + Send>, Box<dyn FnOnce() -> B + Send>),
+    mut check: impl FnMut(A, B),
+) {
+    let (give, given) = channel::<Box<dyn FnOnce() -> B + Send>>();
+    let (answer, answered) = channel();
+    let meet = Arc::new(Barrier::new(2));
+    let also = meet.clone();
+    let mut random = Random::printed("race");
+    let mut others = Random::from_seed(random.next());
+    let other = std::thread::spawn(move || {
+        for each in given {
+            also.wait();
+            others.dawdle(1_000);
+            answer.send(each()).unwrap();
+        }
+    });
+    for _ in 0..rounds {
+        let (one, two) = pair();
+        give.send(two).unwrap();
+        meet.wait();
+        random.dawdle(1_000);
+        let one = one();
+        check(one, answered.recv_timeout(LONG).unwrap());
+    }
+    drop(give);
+    other.join().unwrap();
+}
+
+/// A task that counts its start.
+fn starting(started: &Arc<AtomicUsize>) -> impl FnOnce() + Send + 'static {
+    let started = started.clone();
+    move || _ = started.fetch_add(1, SeqCst)
+}
+
+#[test]
+fn rea_09_disposal_and_run_meet_and_the_lane_is_empty_after() {
+    let lanes = lanes(1);
+    let mut begun = 0;
+    let pair = || {
+        let lane = lanes.lane();
+        let started = Arc::new(AtomicUsize::new(0));
+        // One that may run now, and one behind it.
+        let tasks = [(); 2].map(|()| lane.submit(starting(&started)).unwrap());
+        let joins: Box<dyn FnOnce() -> _ + Send> = Box::new(move || (tasks.map(|task| task.join()), started));
+        let disposes: Box<dyn FnOnce() -> _ + Send> = Box::new(move || (lane.dispose(), lane));
+        (joins, disposes)
+    };
+    race(2500, pair, |(joined, started), (disposed, lane)| {
+        assert!(lane.close_timeout(LONG));
+        assert_eq!((lane.view_stats().queued, lane.view_stats().active), (0, 0));
+        // Each has begun or was removed; one that had begun may have been asked to stop.
+        let started = started.load(SeqCst);
+        assert_eq!(started + disposed, 2, "{joined:?}");
+        let cancelled = joined.iter().filter(|joined| joined.is_err()).count();
+        assert!(cancelled >= disposed, "{disposed} {joined:?}");
+        let mut errors = joined.into_iter().filter_map(Result::err);
+        assert!(errors.all(|error| error.is_cancelled()));
+        begun += started;
+    });
+    println!("{begun} of 5000 began");
+}
+
+#[test]
+fn rea_09_disposal_and_submission_meet_and_every_handle_is_final() {
+    let lanes = lanes(1);
+    let mut refused = 0;
+    let pair = || {
+        let lane = lanes.lane();
+        let ends = lane.clone();
+        let started = Arc::new(AtomicUsize::new(0));
+        let submits: Box<dyn FnOnce() -> _ + Send> = Box::new(move || {
+            let task = lane.submit(starting(&started));
+            (task.map_err(|refused| refused.is_shutdown()), started)
+        });
+        let disposes: Box<dyn FnOnce() -> _ + Send> = Box::new(move || (ends.dispose(), ends));
+        (submits, disposes)
+    };
+    race(2500, pair, |(submitted, started), (disposed, lane)| {
+        let is_refused = submitted.is_err();
+        match submitted {
+            Err(is_shutdown) => assert!(is_shutdown),
+            Ok(task) => {
+                let joined = task.join();
+                assert!(joined.is_ok() || joined.unwrap_err().is_cancelled());
+            }
+        }
+        assert!(lane.close_timeout(LONG));
+        assert_eq!((lane.view_stats().queued, lane.view_stats().active), (0, 0));
+        assert_eq!(started.load(SeqCst) + disposed + usize::from(is_refused), 1);
+        assert!(lane.execute(|| ()).unwrap_err().is_shutdown());
+        refused += usize::from(is_refused);
+    });
+    println!("{refused} of 2500 refused");
 }
 
 #[test]

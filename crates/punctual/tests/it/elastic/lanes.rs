@@ -1,11 +1,11 @@
 //! One lane: order, no overlap, failures.
 
 use crate::support::{LONG, hold, in_time, quiet_panic, until};
-use punctual::{Clock, Lanes, OnFailure, Schedule};
+use punctual::{Cancel, Clock, Lanes, OnFailure, Schedule};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn lanes() -> Lanes {
     Lanes::builder("lanes").max_threads(4).build().unwrap()
@@ -120,6 +120,8 @@ fn rea_12_without_a_pause_it_runs_again_and_again_until_it_is_cancelled_or_fails
         .unwrap();
     until("it runs again and again", || runs.load(SeqCst) > 1000);
     let _ = busy.cancel();
+    busy.wait();
+    let so_far = runs.load(SeqCst);
     let ends = Schedule::with_delay(Duration::ZERO).on_failure(OnFailure::Stop);
     let fails = lanes.schedule(ends, |_| Err("once")).unwrap();
     fails.wait();
@@ -128,7 +130,10 @@ fn rea_12_without_a_pause_it_runs_again_and_again_until_it_is_cancelled_or_fails
     let never = lanes
         .schedule(never, |_| -> () { unreachable!("cancelled before") })
         .unwrap();
-    let _ = never.cancel();
+    assert!(never.next_run().is_some());
+    assert_eq!(never.cancel(), Cancel::Removed);
+    assert_eq!((never.next_run(), never.stats().runs), (None, 0));
+    assert_eq!(runs.load(SeqCst), so_far);
 }
 
 #[test]
@@ -158,16 +163,24 @@ fn rea_22_a_task_sees_the_time_it_was_due_and_one_inside_it_the_sum() {
 #[test]
 fn rea_38_cancelling_running_work_signals_it_and_the_thread_is_free_again() {
     let lanes = Lanes::builder("lanes").max_threads(1).build().unwrap();
-    let (tell, told) = std::sync::mpsc::channel();
-    let sleeping = lanes
-        .submit(move || {
-            tell.send(()).unwrap();
-            punctual::task::sleep(2 * LONG)
-        })
-        .unwrap();
-    told.recv().unwrap();
-    let _ = sleeping.cancel();
-    assert_eq!(in_time(move || lanes.submit(|| 3).unwrap().join().unwrap()), 3);
+    // On a crowded machine one undisturbed time is enough.
+    let quickest = (0..20).map(|_| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let sleeping = lanes
+            .submit(move || {
+                tell.send(()).unwrap();
+                punctual::task::sleep(2 * LONG)
+            })
+            .unwrap();
+        told.recv().unwrap();
+        let begin = Instant::now();
+        let _ = sleeping.cancel();
+        let next = lanes.submit(|| 3).unwrap();
+        assert_eq!(in_time(|| next.join().unwrap()), 3);
+        begin.elapsed()
+    });
+    let quickest = quickest.min().unwrap();
+    assert!(quickest < Duration::from_millis(150), "{quickest:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which thread a task gets, and when threads come and go.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Executor, Lanes};
+use punctual::{Clock, Executor, Lanes, task};
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -67,6 +67,40 @@ fn rea_26_the_thread_that_was_idle_last_then_a_new_one_then_the_queue() {
     drop(one);
     assert_eq!(third.join().unwrap(), first);
     drop(two);
+}
+
+#[test]
+fn rea_26_of_two_idle_threads_the_one_that_became_idle_last() {
+    const SECOND: Duration = Duration::from_secs(1);
+    let clock = Clock::manual();
+    let lanes = Lanes::builder("lanes")
+        .max_threads(2)
+        .time_to_live(TTL)
+        .clock(&clock)
+        .build()
+        .unwrap();
+    let working = |seconds: u32| {
+        let (tell, told) = channel();
+        let works = move || {
+            tell.send(this_thread()).unwrap();
+            task::sleep(seconds * SECOND).unwrap();
+        };
+        lanes.execute(works).unwrap();
+        told.recv().unwrap()
+    };
+    for round in 0..6 {
+        // In turns the first and the second to begin ends last.
+        let (first, second) = if round % 2 == 0 { (1, 2) } else { (2, 1) };
+        let (first, second) = ((working(first), first), (working(second), second));
+        assert_ne!(first.0, second.0);
+        // Each advance returns when whoever has ended rests.
+        clock.advance(SECOND);
+        clock.advance(SECOND);
+        let last = if first.1 > second.1 { first.0 } else { second.0 };
+        assert_eq!(working(1), last, "round {round}");
+        clock.advance(SECOND);
+    }
+    assert_eq!(lanes.stats().threads_started, 2);
 }
 
 #[test]

@@ -115,3 +115,29 @@ fn a_task_that_is_cancelled_at_the_head_of_its_level_makes_room_for_the_next() {
     assert_eq!(stepper.next(), "low", "it is older than the urgent one, and aged");
     assert_eq!(stepper.next(), "urgent");
 }
+
+#[test]
+fn a_task_of_a_view_ages_from_when_it_has_its_slot() {
+    let stepper = Stepper::new(queue().aging(STEP));
+    let lane = stepper.pool.at_priority(Priority::LOW).lane();
+    for name in ["first", "second"] {
+        lane.execute(stepper.body(name)).unwrap();
+    }
+    stepper.clock.advance(STEP * 3);
+    stepper.submit(Priority::URGENT, "urgent");
+    assert_eq!(stepper.next(), "first");
+    // It has waited as long, but in line: its age begins now.
+    assert_eq!(stepper.next(), "urgent");
+    stepper.clock.advance(STEP * 3 - Duration::from_nanos(1));
+    for name in ["in time", "too late"] {
+        stepper.submit(Priority::URGENT, name);
+    }
+    assert_eq!(stepper.next(), "in time");
+    stepper.clock.advance(Duration::from_nanos(1));
+    assert_eq!(
+        stepper.next(),
+        "second",
+        "three steps later nothing goes before it"
+    );
+    assert_eq!(stepper.next(), "too late");
+}

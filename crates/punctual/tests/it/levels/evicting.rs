@@ -1,8 +1,10 @@
 //! A full queue: `EvictLower`, `DiscardOldest`.
 
-use super::{Log, NAMED};
-use crate::support::{assert_all_settled, hold};
-use punctual::{Pool, Priority, Queue, Reject, Status};
+use super::{Log, NAMED, STEP};
+use crate::support::{LONG, assert_all_settled, hold};
+use punctual::{
+    Clock, Executor, ManualClock, OnDrop, Pool, Priority, PriorityQueue, Queue, Reject, Status, TaskRef,
+};
 
 /// One worker, four places.
 fn full(reject: Reject) -> Pool {
@@ -140,4 +142,107 @@ fn evict_lower_on_a_queue_without_levels_is_refused_at_build_and_refuses_tasks_l
             .unwrap_err()
             .is_full()
     );
+}
+
+/// Four places, of which two stand in lines: those of a lane and of a limit, whose slots a running task and a waiting one have.
+struct Lines {
+    clock: ManualClock,
+    pool: Pool,
+    lane: Executor,
+    limit: Executor,
+}
+
+fn lines(queue: PriorityQueue, reject: Reject) -> Lines {
+    let clock = Clock::manual();
+    let pool = Pool::builder("full")
+        .core_threads(1)
+        .queue(queue)
+        .on_full(reject)
+        .clock(&clock)
+        .on_drop(OnDrop::Stop)
+        .build()
+        .unwrap();
+    pool.pause();
+    Lines {
+        lane: pool.sequential(),
+        limit: pool.limit(1).unwrap(),
+        clock,
+        pool,
+    }
+}
+
+impl Lines {
+    /// Submits one, a second later than the one before.
+    fn submit(&self, to: &Executor, priority: Priority) -> TaskRef {
+        self.clock.advance(STEP);
+        to.task(|| ()).priority(priority).submit().unwrap().task_ref()
+    }
+}
+
+fn evicted<const N: usize>(tasks: [&TaskRef; N]) -> [bool; N] {
+    tasks.map(|task| task.status() == Status::Evicted)
+}
+
+#[test]
+fn evict_lower_throws_out_the_least_urgent_of_queue_and_lines() {
+    for (_, queue) in super::rules_of(6) {
+        let full = lines(queue, Reject::EvictLower);
+        let holder = full.submit(&full.lane, Priority::HIGH);
+        let normal = full.submit(&full.pool, Priority::NORMAL);
+        let high_in_line = full.submit(&full.lane, Priority::HIGH);
+        let low_in_line = full.submit(&full.lane, Priority::LOW);
+        let low = full.submit(&full.pool, Priority::LOW);
+        let normal_in_line = full.submit(&full.lane, Priority::NORMAL);
+        let all = [
+            &holder,
+            &normal,
+            &high_in_line,
+            &low_in_line,
+            &low,
+            &normal_in_line,
+        ];
+        full.submit(&full.pool, Priority::URGENT);
+        assert_eq!(
+            evicted(all),
+            [false, false, false, true, false, false],
+            "the older LOW, in a line behind another"
+        );
+        full.submit(&full.pool, Priority::URGENT);
+        assert_eq!(
+            evicted(all),
+            [false, false, false, true, true, false],
+            "the LOW of the queue before a NORMAL in line"
+        );
+        full.submit(&full.pool, Priority::URGENT);
+        full.submit(&full.pool, Priority::URGENT);
+        assert_eq!(evicted(all), [false, true, false, true, true, true]);
+        assert!(
+            full.pool
+                .task(|| ())
+                .priority(Priority::HIGH)
+                .submit()
+                .unwrap_err()
+                .is_full(),
+            "nothing is less urgent"
+        );
+        assert_eq!(full.pool.stats().evicted, 4);
+        drop(full.pool.stop());
+        assert!(full.pool.await_termination(LONG));
+        assert_all_settled(&full.pool.stats());
+    }
+}
+
+#[test]
+fn evict_lower_throws_out_the_oldest_of_equally_urgent_ones_in_lines() {
+    for (_, queue) in super::rules_of(5) {
+        let full = lines(queue, Reject::EvictLower);
+        let _holders = [&full.lane, &full.limit].map(|view| full.submit(view, Priority::HIGH));
+        let second = full.submit(&full.limit, Priority::LOW);
+        let third = full.submit(&full.lane, Priority::LOW);
+        let fourth = full.submit(&full.limit, Priority::LOW);
+        for expected in [[true, false, false], [true, true, false], [true, true, true]] {
+            full.submit(&full.pool, Priority::URGENT);
+            assert_eq!(evicted([&second, &third, &fourth]), expected);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Which level first, and who first inside it: PRI-01, PRI-02, PRI-03, F65, F66.
 
 use super::{Log, NAMED, pool, queue, rules};
-use crate::support::{Random, hold, until};
+use crate::support::{LONG, Random, block_on, hold, until};
 use punctual::{Pool, Priority, Queue, task};
 use std::time::{Duration, Instant};
 
@@ -129,11 +129,30 @@ fn f65_every_verb_takes_a_priority_and_what_it_submits_needs_no_order_of_its_own
             .submit(log.writing("weak"))
             .unwrap(),
     );
-    pool.at_priority(Priority::URGENT)
-        .execute(log.writing("urgent"))
-        .unwrap();
-    assert_eq!(pool.stats().levels[3].queued, 6);
-    drop(held);
+    let write = log.writing("spawn");
+    drop(low.spawn(async move { write() }).unwrap());
+    drop(block_on(low.submit_async(log.writing("submit_async"))).unwrap());
+    drop(low.submit_timeout(LONG, log.writing("submit_timeout")).unwrap());
+    let write = log.writing("any");
+    let tell_any = move || {
+        write();
+        Ok::<_, String>(())
+    };
+    std::thread::scope(|scope| {
+        // These wait for their tasks; the next comes when the one before waits in the queue.
+        let queued = |many| until("it waits in its level", || pool.stats().levels[3].queued == many);
+        queued(9);
+        scope.spawn(|| low.all([log.writing("all")]).unwrap());
+        queued(10);
+        scope.spawn(|| low.any([tell_any]).is_ok());
+        queued(11);
+        scope.spawn(|| low.scope(|scope| scope.execute(log.writing("scope"))));
+        queued(12);
+        pool.at_priority(Priority::URGENT)
+            .execute(log.writing("urgent"))
+            .unwrap();
+        drop(held);
+    });
     while group.next().is_some() {}
     let _ = pool.close();
     let expected = [
@@ -144,6 +163,12 @@ fn f65_every_verb_takes_a_priority_and_what_it_submits_needs_no_order_of_its_own
         "group",
         "boxed",
         "weak",
+        "spawn",
+        "submit_async",
+        "submit_timeout",
+        "all",
+        "any",
+        "scope",
     ];
     assert_eq!(log.words(), expected);
 }
@@ -220,7 +245,7 @@ fn a_task_s_own_priority_goes_before_its_executor_s_and_that_before_its_parent_s
 
 #[test]
 fn pri_03_idle_workers_of_a_priority_pool_sleep_and_are_woken_by_nothing_but_work() {
-    let pool = Pool::builder("levels")
+    let pool = Pool::builder("pri03")
         .core_threads(2)
         .queue(queue())
         .build()
@@ -233,9 +258,8 @@ fn pri_03_idle_workers_of_a_priority_pool_sleep_and_are_woken_by_nothing_but_wor
             .join()
             .unwrap();
     }
-    // Both have lain down when two sleeps in a row find the same count.
     let parks = || pool.stats().parks;
-    until("both workers sleep", || parks() >= 2 && pool.stats().active == 0);
+    until("the tasks have ended", || parks() > 0 && pool.stats().active == 0);
     let begin = Instant::now();
     let mut last = parks();
     let mut quiet_since = begin;
@@ -246,6 +270,59 @@ fn pri_03_idle_workers_of_a_priority_pool_sleep_and_are_woken_by_nothing_but_wor
         std::thread::park_timeout(Duration::from_millis(20));
         quiet_since.elapsed() >= Duration::from_secs(1)
     });
-    // A poll every 100 ms would never have let a quiet second pass.
+    // A poll every 100 ms would never have let a quiet second pass; a worker that does not sleep at all would be seen below.
     assert!(begin.elapsed() < Duration::from_secs(30));
+    #[cfg(target_os = "linux")]
+    {
+        let before = ticks_of("pri03");
+        assert_eq!(before.len(), 2, "both workers");
+        std::thread::park_timeout(Duration::from_secs(1));
+        assert_eq!(ticks_of("pri03"), before, "a second without processor time");
+    }
+}
+
+/// Of each thread of this pool, how long it has had a processor, in hundredths of a second or so.
+#[cfg(target_os = "linux")]
+fn ticks_of(pool: &str) -> Vec<u64> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("this is Linux");
+    let ticks = |thread: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("stat")).ok()?;
+        let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
+        // The fourteenth and fifteenth fields; the third comes first here.
+        let fields: Vec<u64> = rest
+            .split_whitespace()
+            .filter_map(|each| each.parse().ok())
+            .collect();
+        let is_ours = name.starts_with(pool);
+        // Without the state, which is a letter.
+        is_ours.then(|| fields[10] + fields[11])
+    };
+    threads.flatten().filter_map(ticks).collect()
+}
+
+#[test]
+fn the_line_of_a_view_is_first_in_first_out_whatever_the_levels() {
+    for (rule, queue) in rules() {
+        let pool = pool(queue);
+        let view = pool.limit(1).unwrap();
+        let log = Log::new();
+        pool.pause();
+        for (priority, word) in [
+            (Priority::HIGH, "high"),
+            (Priority::LOW, "low"),
+            (Priority::URGENT, "urgent"),
+        ] {
+            drop(view.task(log.writing(word)).priority(priority).submit().unwrap());
+        }
+        // What is not the view's goes by its level, between them.
+        pool.at_priority(Priority::NORMAL)
+            .execute(log.writing("beside"))
+            .unwrap();
+        let _ = pool.close();
+        let of_view: Vec<_> = log.words().into_iter().filter(|word| *word != "beside").collect();
+        assert_eq!(of_view, ["high", "low", "urgent"], "{rule}");
+        if rule == "strict" {
+            assert_eq!(log.words(), ["high", "beside", "low", "urgent"]);
+        }
+    }
 }

@@ -87,7 +87,7 @@ fn a_sleeper_that_sleeps_again_is_met_again_on_the_way() {
 }
 
 #[test]
-fn concurrent_advances_add_up() {
+fn rea_22_concurrent_advances_add_up() {
     in_time(|| {
         let begin = SystemTime::UNIX_EPOCH;
         let clock = Clock::manual_at(begin);
@@ -178,6 +178,25 @@ fn a_jump_of_the_wall_moves_the_wall_only() {
     );
     assert_eq!(Clock::from(&clock).now(), clock.now(), "one clock, two names");
     assert_eq!(sleeper.join().unwrap(), Ok(()));
+}
+
+#[test]
+fn the_wall_can_be_put_to_any_instant_that_the_system_can_tell() {
+    let clock = Clock::manual();
+    clock.advance(HOUR);
+    let most = Duration::from_secs(i64::MAX as u64);
+    for instant in [
+        SystemTime::UNIX_EPOCH.checked_sub(most),
+        SystemTime::UNIX_EPOCH.checked_add(most),
+    ] {
+        // Not every system can tell one so far away.
+        let instant = instant.unwrap_or(SystemTime::UNIX_EPOCH);
+        clock.jump_wall(instant);
+        assert_eq!(clock.now(), instant);
+        // It goes on from there, or stands still at the end of all time.
+        clock.advance(HOUR);
+        assert_eq!(clock.now(), instant.checked_add(HOUR).unwrap_or(instant));
+    }
 }
 
 #[test]

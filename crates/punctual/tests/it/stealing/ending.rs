@@ -135,6 +135,29 @@ fn kot_21_a_pool_is_closed_inside_a_worker_of_another_and_they_share_no_thread()
     assert_ne!(thread_of_a, thread_of_b);
 }
 
+/// What a task of one pool submits to another goes there, and not to the deque of the worker that submits.
+#[test]
+fn kot_21_a_task_of_one_pool_that_submits_to_another_leaves_its_own_deque_alone() {
+    let (a, b) = (pool(1), super::pool(1));
+    let held = crate::support::hold(&b);
+    let (to, of_a) = (b.clone(), a.clone());
+    let task = within(&a, move |_| {
+        let task = to.submit(|| std::thread::current().id()).unwrap();
+        assert_eq!((of_a.stats().queued, of_a.stats().queued_local), (0, 0));
+        assert_eq!(
+            (to.stats().queued, to.stats().queued_local),
+            (1, 0),
+            "from outside"
+        );
+        task
+    });
+    drop(held);
+    let ran_on = in_time(|| task.join().unwrap());
+    let thread_of_b = within(&b, |_| std::thread::current().id());
+    assert_eq!(ran_on, thread_of_b);
+    assert_eq!((a.stats().submitted, b.stats().submitted), (1, 3));
+}
+
 #[test]
 fn kot_21_worker_names_carry_the_name_of_the_pool() {
     let pool = pool(2);

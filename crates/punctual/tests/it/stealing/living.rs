@@ -55,8 +55,11 @@ fn fjp_04_resize_gives_the_old_size_and_refuses_zero() {
     let pool = pool(2);
     let old = pool.resize(3, 3).unwrap();
     assert_eq!((old.core, old.max), (2, 2));
-    assert!(pool.resize(0, 0).is_err());
-    assert_eq!(pool.stats().size.max, 3);
+    for (core, max) in [(0, 0), (4, 0), (usize::MAX, usize::MAX)] {
+        assert!(pool.resize(core, max).is_err());
+        let size = pool.stats().size;
+        assert_eq!((size.core, size.max), (3, 3), "nothing has changed");
+    }
 }
 
 #[test]
@@ -240,14 +243,15 @@ fn a_pause_meets_workers_that_take_from_their_deques() {
         for _ in 0..100 {
             let task = |own: &Pool| {
                 let own = own.clone();
-                own.clone().execute(move || {
+                let accepted = own.clone().execute(move || {
                     for _ in 0..200 {
                         own.execute(|| ()).unwrap();
                     }
-                })
+                });
+                accepted.unwrap();
             };
-            task(&own).unwrap();
-            task(&own).unwrap();
+            task(&own);
+            task(&own);
             own.pause();
             let taken = own.stats().taken;
             for _ in 0..10 {
@@ -341,19 +345,87 @@ fn kot_01_settings_that_cannot_be_are_refused() {
     assert!(keep_alive.core_timeout(true).build().is_err());
 }
 
-/// A worker whose task blocks elsewhere gives its place away; what is blocking does not wait behind what computes.
+/// Blocking work is found at once, by a thread that takes none of what waits in deques: the order there stays.
 #[test]
 fn kot_07_blocking_work_is_found_while_the_order_of_the_rest_stays() {
     let pool = pool(1);
     let log = Log::new();
-    let (first, second) = (log.task(1), log.task(2));
-    let held = hold(&pool);
-    pool.execute(first).unwrap();
-    pool.execute(second).unwrap();
-    let blocking = pool.blocking().unwrap().submit(|| 7).unwrap();
-    assert_eq!(in_time(|| blocking.join().unwrap()), 7);
-    assert!(log.read().is_empty());
-    drop(held);
-    let _ = pool.close();
-    assert_eq!(log.read(), [1, 2]);
+    let (tasks, seen): (Vec<_>, _) = ((1..=3).map(|number| log.task(number)).collect(), log.clone());
+    let blocking = pool.blocking().unwrap();
+    let had_run = within(&pool, move |pool| {
+        for task in tasks {
+            pool.execute(task).unwrap();
+        }
+        // The only worker is busy, and waits for nothing that the library knows of.
+        let (tell, told) = channel();
+        blocking.execute(move || tell.send(()).unwrap()).unwrap();
+        told.recv_timeout(LONG)
+            .expect("blocking work does not wait for it");
+        seen.read()
+    });
+    assert!(had_run.is_empty(), "{had_run:?}");
+    let _ = in_time(move || pool.close());
+    assert_eq!(log.read(), [3, 2, 1]);
+}
+
+/// The same while the worker is in a blocking section: whoever stands in takes its tasks in the order of a thief.
+#[test]
+fn kot_07_a_worker_in_a_section_is_stood_in_for_and_its_tasks_are_taken_from_the_oldest() {
+    let pool = pool(1);
+    let log = Log::new();
+    let tasks: Vec<_> = (1..=3).map(|number| log.task(number)).collect();
+    within(&pool, move |pool| {
+        for task in tasks {
+            pool.execute(task).unwrap();
+        }
+        let (tell, told) = channel();
+        pool.execute(move || tell.send(()).unwrap()).unwrap();
+        task::blocking_section(|| told.recv_timeout(LONG)).expect("somebody stands in");
+    });
+    let _ = in_time(move || pool.close());
+    assert_eq!(log.read(), [1, 2, 3]);
+}
+
+#[test]
+fn execute_all_inside_a_worker_goes_to_its_deque() {
+    let pool = pool(1);
+    let (log, own) = (Log::new(), pool.clone());
+    let tasks: Vec<_> = (1..=100).map(|number| log.task(number)).collect();
+    let counts = within(&pool, move |executor| {
+        let accepted = executor.execute_all(tasks).unwrap();
+        (accepted, own.stats().queued, own.stats().queued_local)
+    });
+    assert_eq!(counts, (100, 100, 100));
+    let _ = in_time(move || pool.close());
+    let mut ran = log.read();
+    // From the newest on, but for those whose fair turn it was.
+    assert_eq!(ran[..20], (81..=100).rev().collect::<Vec<_>>());
+    ran.sort_unstable();
+    assert_eq!(ran, (1..=100).collect::<Vec<_>>());
+}
+
+#[test]
+fn execute_all_inside_a_worker_of_a_bounded_pool_accepts_what_fits() {
+    let pool = with(1, Queue::stealing(3));
+    let refused = within(&pool, move |pool| {
+        let jobs: Vec<fn()> = vec![|| (); 5];
+        pool.execute_all(jobs).unwrap_err().into_task().len()
+    });
+    assert_eq!(refused, 2);
+    assert!(pool.wait_idle(LONG));
+    assert_eq!(pool.stats().finished, 4);
+}
+
+/// Looks in vain are counted: a worker that is called for a task that somebody else has meanwhile.
+#[test]
+fn a_look_that_gets_nothing_is_counted() {
+    let pool = pool(2);
+    assert!(pool.wait_idle(LONG));
+    let before = pool.stats();
+    // Nothing is ever stolen: what comes from outside lies in the shared queue.
+    pool.submit(|| ()).unwrap().join().unwrap();
+    until("a worker has looked at the other's deque", || {
+        pool.stats().failed_steals > before.failed_steals
+    });
+    assert_eq!(pool.stats().steals, 0);
 }

@@ -1,11 +1,11 @@
 //! Who takes what next.
 
 use super::{Log, gated, inside, pool, within};
-use crate::support::{hold, in_time, until};
-use punctual::Executor;
+use crate::support::{LONG, hold};
+use punctual::{Executor, Pool};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::channel;
 
 #[test]
@@ -48,28 +48,72 @@ fn kot_04_the_owner_takes_its_newest_first() {
     assert_eq!(log.read(), [4, 3, 2, 1]);
 }
 
+/// A task that submits itself again and again until `is_over`; counts its turns.
+fn go_on(pool: &Executor, is_over: Arc<AtomicBool>, turns: Arc<AtomicUsize>) {
+    if is_over.load(SeqCst) {
+        return;
+    }
+    turns.fetch_add(1, SeqCst);
+    pool.execute(move || go_on(&inside(), is_over, turns)).unwrap();
+}
+
+/// How many turns of such a task, on a worker alone, lie between the starts of `count` tasks that `submit` puts in, and in which
+/// order these come. It is called in a task, with the endless one still to be submitted.
+pub(super) fn turns_between(
+    pool: &Pool,
+    count: usize,
+    submit: impl Fn(&Executor, Box<dyn FnOnce() + Send>) + Send + 'static,
+) -> Vec<(usize, usize)> {
+    let (is_over, turns) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (tell, told) = channel();
+    within(pool, move |pool| {
+        for number in 0..count {
+            let (turns, is_over, tell) = (turns.clone(), is_over.clone(), tell.clone());
+            let task = move || {
+                is_over.store(number + 1 == count, SeqCst);
+                tell.send((number, turns.swap(0, SeqCst))).unwrap();
+            };
+            submit(pool, Box::new(task));
+        }
+        pool.execute(move || go_on(&inside(), is_over, turns)).unwrap();
+    });
+    let next = || told.recv_timeout(LONG).expect("each gets its turn");
+    (0..count).map(|_| next()).collect()
+}
+
 /// Trap E63.
 #[test]
 fn kot_04_a_worker_with_tasks_of_its_own_looks_at_the_shared_queue_every_64th_turn() {
-    fn go_on(pool: &Executor, is_seen: Arc<AtomicUsize>, turns: Arc<AtomicUsize>) {
-        if is_seen.load(SeqCst) > 0 {
-            return;
+    let seen = turns_between(&pool(1), 10, |pool, task| {
+        pool.task(task).shared().execute().unwrap();
+    });
+    assert!(seen[0].1 <= 63, "{seen:?}");
+    let expected: Vec<_> = (1..10).map(|number| (number, 63)).collect();
+    assert_eq!(seen[1..], expected);
+}
+
+/// Trap E63: nobody steals here.
+#[test]
+fn kot_04_a_worker_with_a_task_that_submits_itself_takes_its_oldest_every_64th_turn() {
+    let seen = turns_between(&pool(1), 10, |pool, task| pool.execute(task).unwrap());
+    assert!(seen[0].1 <= 63, "{seen:?}");
+    let expected: Vec<_> = (1..10).map(|number| (number, 63)).collect();
+    assert_eq!(seen[1..], expected);
+}
+
+/// Trap E63: what comes from outside and what has waited longest have turns of their own.
+#[test]
+fn kot_04_neither_the_shared_queue_nor_the_oldest_waits_for_the_other() {
+    let is_shared = AtomicBool::new(false);
+    let seen = turns_between(&pool(1), 20, move |pool, task| {
+        if is_shared.fetch_not(SeqCst) {
+            pool.task(task).shared().execute().unwrap();
+        } else {
+            pool.execute(task).unwrap();
         }
-        turns.fetch_add(1, SeqCst);
-        pool.execute(move || go_on(&inside(), is_seen, turns)).unwrap();
-    }
-    let pool = pool(1);
-    let (is_seen, turns) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let held = hold(&pool);
-    let (seen, counted) = (is_seen.clone(), turns.clone());
-    pool.execute(move || go_on(&inside(), seen, counted)).unwrap();
-    let seen = is_seen.clone();
-    pool.execute(move || _ = seen.fetch_add(1, SeqCst)).unwrap();
-    drop(held);
-    // Not closed before: a pool that is shut down refuses the next turn, and would end the row by itself.
-    until("it is seen", || is_seen.load(SeqCst) > 0);
-    let _ = in_time(move || pool.close());
-    assert!(turns.load(SeqCst) <= 64, "{turns:?}");
+    });
+    assert!(seen[0].1 <= 63, "{seen:?}");
+    assert!(seen[1..].iter().all(|(_, turns)| *turns == 31), "{seen:?}");
 }
 
 #[test]

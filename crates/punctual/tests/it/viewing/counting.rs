@@ -133,3 +133,20 @@ fn a_hundred_thousand_lanes_share_two_workers() {
     let stats = pool.stats();
     assert_eq!((stats.finished, stats.threads_started), (300_002, 2));
 }
+
+#[test]
+fn the_oldest_wait_of_a_view_is_not_that_of_others_in_the_queue() {
+    let clock = Clock::manual();
+    let pool = Pool::builder("p").core_threads(1).clock(&clock).build().unwrap();
+    pool.pause();
+    pool.execute(|| ()).unwrap();
+    clock.advance(Duration::from_secs(100));
+    let view = pool.limit(2).unwrap();
+    view.execute(|| ()).unwrap();
+    clock.advance(Duration::from_secs(5));
+    assert_eq!(pool.stats().oldest_wait, Some(Duration::from_secs(105)));
+    assert_eq!(view.view_stats().oldest_wait, Some(Duration::from_secs(5)));
+    pool.resume();
+    assert!(pool.wait_idle(LONG));
+    assert_eq!(view.view_stats().oldest_wait, None);
+}

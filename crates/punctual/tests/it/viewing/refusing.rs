@@ -2,7 +2,8 @@
 
 use super::{Notes, hold_in, pool_of};
 use crate::support::{LONG, hold, in_time};
-use punctual::{Pool, Queue, Reason, Reject};
+use punctual::{Lanes, Pool, Queue, Reason, Reject};
+use std::sync::{Arc, Barrier, RwLock};
 use std::time::Duration;
 
 #[test]
@@ -158,4 +159,51 @@ fn a_handoff_pool_takes_no_more_for_a_lane_than_it_has_hands() {
     drop(held);
     assert_eq!(second.join().unwrap(), 2);
     let _other = hold(&pool);
+}
+
+#[test]
+fn a_lane_inside_one_that_was_disposed_of_refuses_for_good_even_if_it_is_full() {
+    let pool = pool_of(2);
+    let outer = pool.lane();
+    let inner = outer.lane_bounded(1).unwrap();
+    let held = hold_in(&inner);
+    inner.execute(|| ()).unwrap();
+    assert!(inner.execute(|| ()).unwrap_err().is_full());
+    assert!(!outer.close_timeout(Duration::ZERO), "its task goes on");
+    let refused = inner.after(LONG, || ()).map(drop).unwrap_err();
+    assert!(matches!(refused.reason(), Reason::ShutDown), "{refused}");
+    let refused = inner.submit(|| ()).map(drop).unwrap_err();
+    assert!(matches!(refused.reason(), Reason::ShutDown), "{refused}");
+    drop(held);
+    assert!(pool.wait_idle(LONG));
+    assert_eq!(pool.stats().pending_timers, 0);
+}
+
+/// The first submissions of a pool without threads all pass the first look, and start a thread each.
+#[test]
+fn a_lanes_bound_holds_for_submissions_that_start_threads() {
+    for _ in 0..50 {
+        let lanes = Lanes::builder("p")
+            .max_threads(16)
+            .queue_per_lane(1)
+            .build()
+            .unwrap();
+        let lane = lanes.lane();
+        let gate = Arc::new(RwLock::new(()));
+        let shut = gate.write().unwrap();
+        let start = Barrier::new(8);
+        let submit = || {
+            let gate = gate.clone();
+            start.wait();
+            lane.submit(move || drop(gate.read().unwrap())).is_ok()
+        };
+        let accepted = std::thread::scope(|scope| {
+            let submitters: Vec<_> = (0..8).map(|_| scope.spawn(submit)).collect();
+            let accepted = submitters.into_iter().map(|each| each.join().unwrap());
+            accepted.filter(|is_accepted| *is_accepted).count()
+        });
+        assert!((1..=2).contains(&accepted), "one runs and one waits: {accepted}");
+        drop(shut);
+        assert!(lanes.wait_idle(LONG));
+    }
 }
