@@ -1,9 +1,7 @@
 // The page: what is shown is told by the fragment of the address, figures come by one stream, changes go by POST.
 
 import { auditPage, overviewPage, schedulesPage } from "./pages.js";
-import { poolPage } from "./pool.js";
-import { readDump } from "./dump.js";
-import { h, put } from "./dom.js";
+import { button, h, put } from "./dom.js";
 
 const root = document.documentElement;
 const may = { act: root.dataset.mayAct === "yes", readOnly: root.dataset.readOnly === "yes" };
@@ -50,8 +48,8 @@ const toasts = h("div", { class: "toasts", role: "status", "aria-live": "polite"
 export function say(text, isBad, undo) {
   const note = h("div", { class: "toast" + (isBad ? " bad" : "") }, h("span", {}, text));
   const end = () => note.remove();
-  if (undo) note.append(h("button", { type: "button", onclick: () => (end(), undo()) }, "Undo"));
-  note.append(h("button", { type: "button", class: "plain", "aria-label": "close", onclick: end }, "×"));
+  if (undo) note.append(button("Undo", () => (end(), undo())));
+  note.append(button("×", end, { class: "plain", "aria-label": "close" }));
   toasts.append(note);
   setTimeout(end, undo ? 15000 : 6000);
 }
@@ -62,26 +60,25 @@ const filter = h("input", { type: "search", placeholder: "Filter  ( / )", "aria-
 const live = h("span", { class: "live", "data-testid": "live" }, "connecting");
 const foot = h("footer", {}, h("span", { "data-testid": "cost" }), h("a", { href: "metrics" }, "metrics"), fileButton());
 const main = h("main", { tabindex: "-1" });
-const tabs = ["overview", "schedules", "audit"].map((page) => h("a", { href: "#/" + page, "data-testid": "tab-" + page }, page[0].toUpperCase() + page.slice(1)));
+const PAGES = ["overview", "schedules", "audit"];
+const tabs = PAGES.map((page) => h("a", { href: "#/" + page, "data-testid": "tab-" + page }, page[0].toUpperCase() + page.slice(1)));
 
 function themeButton() {
   const themes = ["auto", "light", "dark"];
-  const button = h("button", { type: "button", class: "plain", "data-testid": "theme" });
   const show = (theme) => {
-    if (theme === "auto") delete root.dataset.theme;
-    else root.dataset.theme = theme;
-    put(button, { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[theme]);
-    button.setAttribute("aria-label", `colours: ${theme}`);
+    root.dataset.theme = theme;
+    put(node, { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[theme]);
+    node.setAttribute("aria-label", `colours: ${theme}`);
   };
-  let theme = themes.find((t) => t === stored("theme")) ?? "auto";
-  button.addEventListener("click", () => {
-    theme = themes[(themes.indexOf(theme) + 1) % 3];
-    stored("theme", theme);
-    show(theme);
+  const change = () => {
+    const next = themes[(themes.indexOf(root.dataset.theme) + 1) % 3];
+    stored("theme", next);
+    show(next);
     current?.redraw?.();
-  });
-  show(theme);
-  return button;
+  };
+  const node = button("", change, { class: "plain", "data-testid": "theme" });
+  show(themes.find((theme) => theme === stored("theme")) ?? "auto");
+  return node;
 }
 
 /** A browser may refuse to keep anything. */
@@ -98,7 +95,7 @@ function fileButton() {
   const input = h("input", { type: "file", accept: "application/json,.json", class: "hidden", "data-testid": "dump-file", "aria-label": "open a dump" });
   input.addEventListener("change", async () => {
     try {
-      showDump(JSON.parse(await input.files[0].text()));
+      await showDump(JSON.parse(await input.files[0].text()));
     } catch (error) {
       say("this is no dump: " + error.message, true);
     }
@@ -139,7 +136,7 @@ function take(frame) {
   status("live", "good");
   const { reading, framing, watchers } = frame.cost;
   put(foot.firstChild, `this page costs ${reading + framing} µs a second, ${watchers} watching`);
-  current.set(frame, last);
+  current.set(frame);
 }
 
 function stop() {
@@ -188,17 +185,18 @@ async function open() {
   const { page, id, name, filter: text } = place();
   stop();
   last = 0;
-  try {
-    current = await make(page, id, name);
-  } catch (error) {
-    current = { title: "Punctual", node: h("p", { class: "empty" }, error.message), set() {}, filter() {} };
-  }
+  const wanted = shown;
+  const failed = (error) => ({ title: "Punctual", node: h("p", { class: "empty" }, error.message), set() {}, filter() {} });
+  const made = await make(page, id, name).catch(failed);
+  // Somebody was faster than the server.
+  if (wanted !== shown) return;
+  current = made;
   document.title = current.title + " – Punctual";
-  tabs.forEach((tab, i) => tab.toggleAttribute("aria-current", ["overview", "schedules", "audit"][i] === page || (page === "pool" && i === 0)));
+  tabs.forEach((tab, i) => tab.toggleAttribute("aria-current", PAGES[i] === page || (page === "pool" && i === 0)));
   main.replaceChildren(current.node);
   filter.value = text;
   current.filter(text);
-  if (dump) current.set(dump, dump.id);
+  if (dump) current.set(dump);
   else listen();
 }
 
@@ -206,6 +204,7 @@ async function make(page, id, name) {
   if (page === "schedules") return schedulesPage(may);
   if (page === "audit") return auditPage();
   if (page !== "pool") return overviewPage();
+  const { poolPage } = await import("./pool.js");
   const pools = (dump ?? (await read("snapshot"))).pools;
   const pool = pools.find((p) => String(p.id) === id && p.name === name) ?? pools.find((p) => p.name === name) ?? pools.find((p) => String(p.id) === id);
   if (!pool) throw new Error("this pool is not shown any more");
@@ -213,13 +212,15 @@ async function make(page, id, name) {
 }
 
 let shown;
-addEventListener("hashchange", () => {
-  const { page, id, name } = place();
+/** Which page it is, apart from the filter. */
+function follow() {
+  const { page, id, name, filter: text } = place();
   const next = [page, id, name].join("/");
-  if (next === shown) return current.filter(place().filter);
+  if (next === shown) return current?.filter(text);
   shown = next;
   open();
-});
+}
+addEventListener("hashchange", follow);
 
 filter.addEventListener("input", () => {
   const [path] = location.hash.split("?");
@@ -239,16 +240,18 @@ addEventListener("keydown", (event) => {
   } else if (tab !== undefined) tabs[tab].click();
 });
 
-function showDump(json) {
-  stop();
+/** What reads dumps is loaded when there is one. */
+async function showDump(json) {
+  const { readDump } = await import("./dump.js");
   dump = readDump(json);
+  stop();
   may.act = false;
   root.dataset.source = "dump";
   status("dump of " + new Date(dump.time).toLocaleString(), "");
   put(foot.firstChild, "a dump: nothing here changes");
   location.hash = link("pool", dump.pools[0].id, dump.pools[0].name);
-  shown = location.hash;
-  open();
+  shown = null;
+  follow();
 }
 
 // The token has done its work: it need not stay in the address.
@@ -257,9 +260,5 @@ if (address.searchParams.has("token")) {
   address.searchParams.delete("token");
   history.replaceState(null, "", address);
 }
-if (root.dataset.source === "dump") read("dump").then(showDump, (error) => say(error.message, true));
-else {
-  const { page, id, name } = place();
-  shown = [page, id, name].join("/");
-  open();
-}
+if (root.dataset.source === "dump") read("dump").then(showDump).catch((error) => say(error.message, true));
+else follow();

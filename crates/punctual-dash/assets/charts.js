@@ -1,7 +1,7 @@
-// Charts: lines over time, a small one for tables, bars of workers, and one band per level of a queue. They are drawn anew
-// once a second; nothing moves in between.
+// Charts: lines over time, bars of workers, and one band per level of a queue. They are drawn anew once a second; nothing moves in
+// between.
 
-import { clock, h, put, svg } from "./dom.js";
+import { clock, h, path, put, svg, under } from "./dom.js";
 
 const observer = new ResizeObserver((entries) => entries.forEach((entry) => entry.target.redraw?.()));
 
@@ -23,19 +23,12 @@ function shownSpan(rows, span) {
   return Math.min(span, Math.max(known, 60000));
 }
 
-/** Pieces of a line; nothing is drawn where there is no value. */
-function path(points) {
-  let text = "";
-  let open = false;
-  for (const [x, y] of points) {
-    if (y == null) open = false;
-    else {
-      text += (open ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1);
-      open = true;
-    }
-  }
-  return text;
-}
+const tick = (x, y, text, attributes) => svg("text", { class: "tick", x, y, ...attributes }, text);
+const strong = { class: "tick strong" };
+
+/** Times below a chart, at its ends and where else they are wanted (0 to 1). */
+const times = (parts, left, right, y, first, span) =>
+  parts.map((part) => tick(left + part * (right - left), y, clock(first + part * span), { "text-anchor": ["start", "middle", "end"][part * 2] }));
 
 /**
  * Lines over time. `series`: [{label, value(row), kind: "line" | "area" | "limit"}]; `format` writes the axis. Rows are arrays
@@ -64,18 +57,12 @@ export function lineChart({ id, title, series, format, whole }) {
     for (const part of [0, 0.5, 1]) {
       const at = bottom - part * (bottom - top);
       parts.push(svg("line", { class: "grid", x1: left, x2: right, y1: at, y2: at }));
-      parts.push(svg("text", { class: "tick", x: left - 6, y: at + 4, "text-anchor": "end" }, format(most * part)));
+      parts.push(tick(left - 6, at + 4, format(most * part), { "text-anchor": "end" }));
     }
-    for (const part of [0, 0.5, 1]) {
-      const anchor = part === 0 ? "start" : part === 1 ? "end" : "middle";
-      parts.push(svg("text", { class: "tick", x: left + part * (right - left), y: height - 3, "text-anchor": anchor }, clock(first + part * span)));
-    }
+    parts.push(...times([0, 0.5, 1], left, right, height - 3, first, span));
     series.forEach((s, index) => {
       const points = seen.map((row) => [x(row[0]), y(s.value(row))]);
-      if (s.kind === "area" && points.length > 1) {
-        const under = path(points.map(([px, py]) => [px, py ?? bottom]));
-        parts.push(svg("path", { class: "area s" + index, d: under + `L${points.at(-1)[0].toFixed(1)} ${bottom}L${points[0][0].toFixed(1)} ${bottom}Z` }));
-      }
+      if (s.kind === "area") parts.push(svg("path", { class: "area s" + index, d: under(points.map(([px, py]) => [px, py ?? bottom]), bottom) }));
       parts.push(svg("path", { class: (s.kind === "limit" ? "limit" : "line") + " s" + index, d: path(points) }));
     });
     let shown = seen.at(-1);
@@ -83,7 +70,7 @@ export function lineChart({ id, title, series, format, whole }) {
       const time = first + ((pointer - left) / (right - left)) * span;
       shown = seen.reduce((best, row) => (Math.abs(row[0] - time) < Math.abs(best[0] - time) ? row : best));
       parts.push(svg("line", { class: "pointer", x1: x(shown[0]), x2: x(shown[0]), y1: top, y2: bottom }));
-      parts.push(svg("text", { class: "tick strong", x: Math.min(x(shown[0]) + 4, right - 48), y: top + 8 }, clock(shown[0])));
+      parts.push(tick(Math.min(x(shown[0]) + 4, right - 48), top + 8, clock(shown[0]), strong));
     }
     series.forEach((s, index) => {
       const value = shown && s.value(shown);
@@ -109,23 +96,6 @@ export function lineChart({ id, title, series, format, whole }) {
   };
 }
 
-/** A minute in the width of a word. */
-export function sparkline() {
-  const line = svg("path", { class: "line s0" });
-  const area = svg("path", { class: "area s0" });
-  const node = svg("svg", { class: "spark", viewBox: "0 0 120 28", preserveAspectRatio: "none", role: "img", "aria-label": "tasks waiting in the last minute" }, area, line);
-  return {
-    node,
-    set(values) {
-      const most = Math.max(1, ...values);
-      const points = values.map((value, index) => [120 - (values.length - 1 - index) * (120 / 59), 26 - (value / most) * 24]);
-      const text = path(points);
-      line.setAttribute("d", text);
-      area.setAttribute("d", points.length > 1 ? `${text}L120 28L${points[0][0].toFixed(1)} 28Z` : "");
-    },
-  };
-}
-
 const hues = new Map();
 
 /** Each name gets the next place on the circle, far from the ones before. */
@@ -135,22 +105,21 @@ function hue(text) {
   return hues.get(text);
 }
 
-const colour = (label, dark) => `hsl(${hue(label)} 45% ${dark ? 46 : 48}%)`;
+const colour = (label) => `hsl(${hue(label)} 45% 47%)`;
 
 /** Which colour is which task, of those that took the most time. */
-function explain(legend, bars, dark) {
+function explain(legend, bars) {
   const time = new Map();
   for (const bar of bars) if (bar.label) time.set(bar.label, (time.get(bar.label) ?? 0) + bar.end - bar.begin);
   const most = [...time.entries()].sort((one, other) => other[1] - one[1]).slice(0, 8).map(([label]) => label);
-  if (legend.dataset.shows === most.join("\n") + dark) return;
-  legend.dataset.shows = most.join("\n") + dark;
-  legend.replaceChildren(
-    ...most.sort().map((label) => {
-      const key = h("span", { class: "key" }, label);
-      key.style.color = colour(label, dark);
-      return key;
-    }),
-  );
+  if (legend.dataset.shows === most.join("\n")) return;
+  legend.dataset.shows = most.join("\n");
+  const key = (label) => {
+    const node = h("span", { class: "key" }, label);
+    node.style.setProperty("--ink", colour(label));
+    return node;
+  };
+  legend.replaceChildren(...most.sort().map(key));
 }
 
 function barText(bar) {
@@ -167,7 +136,8 @@ export function workerChart() {
   let [bars, until, span] = [[], Date.now(), 60000];
   let drawn = [];
   const draw = () => {
-    const names = [...new Set(bars.map((bar) => bar.part + "\u0000" + String(bar.worker).padStart(6, "0")))].sort();
+    const place = (bar) => bar.part + "\u0000" + String(bar.worker).padStart(6, "0");
+    const names = [...new Set(bars.map(place))].sort();
     const width = canvas.clientWidth;
     if (!width) return;
     const line = names.length > 24 ? 10 : 18;
@@ -177,10 +147,13 @@ export function workerChart() {
     [canvas.width, canvas.height] = [width * scale, height * scale];
     const paint = canvas.getContext("2d");
     paint.scale(scale, scale);
-    const style = getComputedStyle(canvas);
-    const dark = style.getPropertyValue("--is-dark").trim() === "1";
+    const ink = (name) => {
+      canvas.style.color = `var(--${name})`;
+      return getComputedStyle(canvas).color;
+    };
+    const [muted, text, bad, several] = ["muted", "text", "bad", "bar"].map(ink);
     paint.font = "11px system-ui, sans-serif";
-    paint.fillStyle = paint.strokeStyle = style.getPropertyValue("--muted");
+    paint.fillStyle = muted;
     const x = (time) => left + Math.max(0, (time - (until - span)) / span) * (width - left - 4);
     names.forEach((name, index) => {
       if (line > 12 || index % 2 === 0) paint.fillText("#" + Number(name.split("\u0000")[1]), 4, index * line + line - 5);
@@ -193,10 +166,10 @@ export function workerChart() {
     drawn = [];
     for (const bar of bars) {
       if (bar.end < until - span) continue;
-      const row = names.indexOf(bar.part + "\u0000" + String(bar.worker).padStart(6, "0"));
+      const row = names.indexOf(place(bar));
       const begin = x(bar.begin), wide = Math.max(1.5, x(bar.end) - begin - 0.5);
       // Of several kinds: grey. What goes on is paler.
-      paint.fillStyle = bar.panicked ? style.getPropertyValue("--bad") : bar.label ? colour(bar.label, dark) : style.getPropertyValue("--bar");
+      paint.fillStyle = bar.panicked ? bad : bar.label ? colour(bar.label) : several;
       paint.globalAlpha = bar.open ? 0.65 : 1;
       paint.fillRect(begin, row * line + 2, wide, line - 4);
       paint.globalAlpha = 1;
@@ -205,13 +178,13 @@ export function workerChart() {
         paint.beginPath();
         paint.rect(begin, row * line, wide - 4, line);
         paint.clip();
-        paint.fillStyle = bar.label ? "#fff" : style.getPropertyValue("--text");
+        paint.fillStyle = bar.label ? "#fff" : text;
         paint.fillText(barText(bar), begin + 5, row * line + line - 5);
         paint.restore();
       }
       drawn.push([begin, row * line, wide, line, bar]);
     }
-    explain(legend, bars, dark);
+    explain(legend, bars);
     canvas.setAttribute("aria-label", `what ${names.length} workers did: ${drawn.length} bars`);
     canvas.dataset.bars = drawn.length;
   };
@@ -235,10 +208,33 @@ export function workerChart() {
   };
 }
 
-/** For each level how long its oldest task waited, and marks where waiting lifted a task above others. */
-export function levelChart(names, format) {
-  const plot = svg("svg", { role: "img", "aria-label": "oldest wait of each level", "data-testid": "chart-levels" });
-  let [rows, span] = [[], 300000];
+/** The time around row `at` in which a task of the level waited; null if none did. */
+function stretch(rows, at, level) {
+  const waits = (row) => row?.[9][level]?.[1] != null;
+  if (!waits(rows[at])) return null;
+  let [first, last] = [at, at];
+  while (waits(rows[first - 1])) first--;
+  while (waits(rows[last + 1])) last++;
+  const oldest = Math.max(...rows.slice(first, last + 1).map((row) => row[9][level][1]));
+  // A row tells the second before it.
+  return { level, from: Math.round(rows[first - 1]?.[0] ?? rows[first][0] - 1000), to: Math.round(rows[last][0]), oldest };
+}
+
+/**
+ * For each level how long its oldest task waited, and marks where waiting lifted a task above others. A click on a stretch, or
+ * Enter where the arrow keys led, picks it: `pick({level, from, to, oldest})`.
+ */
+export function levelChart(names, format, pick) {
+  const plot = svg("svg", { role: "group", tabindex: 0, "aria-label": "oldest wait of each level; arrow keys move, Enter shows what was served instead", "data-testid": "chart-levels" });
+  let [rows, span, seen] = [[], 300000, []];
+  let [cursor, picked] = [null, null]; // the cursor: {level, time}
+  let place = () => ({ level: 0, time: 0 });
+  const nearest = (time) => seen.reduce((best, row, index) => (Math.abs(row[0] - time) < Math.abs(seen[best][0] - time) ? index : best), 0);
+  const choose = ({ level, time }) => {
+    picked = seen.length ? stretch(seen, nearest(time), level) : null;
+    draw();
+    pick(picked ?? { level, oldest: null });
+  };
   const draw = () => {
     const width = plot.clientWidth;
     if (!width) return;
@@ -246,21 +242,22 @@ export function levelChart(names, format) {
     const band = 44, left = 78, right = width - 62;
     plot.setAttribute("height", levels * band + 18);
     const last = rows.at(-1)?.[0] ?? Date.now();
-    const seen = rows.filter((row) => row[0] >= last - span);
+    seen = rows.filter((row) => row[0] >= last - span);
     const most = ceiling(Math.max(1, ...seen.flatMap((row) => row[9].map((level) => level[1] ?? 0))));
-    const x = (time) => left + ((time - last + span) / span) * (right - left);
+    const x = (time) => left + Math.max(0, (time - last + span) / span) * (right - left);
+    const top = (level) => level * band + 4;
+    place = (px, py) => ({ level: Math.max(0, Math.min(levels - 1, Math.floor(py / band))), time: last - span + ((px - left) / (right - left)) * span });
     const parts = [];
+    if (picked && picked.to > last - span) parts.push(svg("rect", { class: "picked", x: x(picked.from), y: top(picked.level), width: Math.max(3, x(picked.to) - x(picked.from)), height: band - 6 }));
+    if (cursor) parts.push(svg("rect", { class: "cursor", x: x(cursor.time) - 2, y: top(cursor.level), width: 4, height: band - 6 }));
     let marks = 0;
     for (let level = 0; level < levels; level++) {
       const base = (level + 1) * band - 4;
       const points = seen.map((row) => [x(row[0]), base - ((row[9][level]?.[1] ?? 0) / most) * (band - 12)]);
-      parts.push(svg("text", { class: "tick strong", x: 0, y: base - 14 }, names(level, levels)));
-      parts.push(svg("text", { class: "tick", x: 0, y: base - 1 }, (rows.at(-1)[9][level][0] ?? 0) + " waiting"));
+      const [queued, oldest] = rows.at(-1)[9][level];
+      parts.push(tick(0, base - 14, names(level, levels), strong), tick(0, base - 1, queued + " waiting"), tick(right + 8, base - 14, format(oldest), strong));
       parts.push(svg("line", { class: "grid", x1: left, x2: right, y1: base, y2: base }));
-      if (points.length > 1) parts.push(svg("path", { class: "area l" + (level % 4), d: path(points) + `L${points.at(-1)[0].toFixed(1)} ${base}L${points[0][0].toFixed(1)} ${base}Z` }));
-      parts.push(svg("path", { class: "line l" + (level % 4), d: path(points) }));
-      const now = rows.at(-1)?.[9][level][1];
-      parts.push(svg("text", { class: "tick strong", x: right + 8, y: base - 14 }, now == null ? "–" : format(now)));
+      parts.push(svg("path", { class: "area l" + (level % 4), d: under(points, base) }), svg("path", { class: "line l" + (level % 4), d: path(points) }));
       for (const row of seen) {
         const lifted = row[9][level]?.[2];
         if (!lifted) continue;
@@ -269,12 +266,28 @@ export function levelChart(names, format) {
         parts.push(svg("path", { class: "lift", d: `M${at - 4} ${base}L${at} ${base - 8}L${at + 4} ${base}Z` }, svg("title", {}, `${lifted} lifted by waiting, ${clock(row[0])}`)));
       }
     }
-    [0, 1].forEach((part) => parts.push(svg("text", { class: "tick", x: part ? right : left, y: levels * band + 13, "text-anchor": part ? "end" : "start" }, clock(last - span * (1 - part)))));
+    parts.push(...times([0, 1], left, right, levels * band + 13, last - span, span));
     plot.dataset.lifts = marks;
     plot.replaceChildren(...parts);
   };
+  plot.addEventListener("click", (event) => choose((cursor = place(event.offsetX, event.offsetY))));
+  plot.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!seen.length || (!step && event.key !== "Enter")) return;
+    event.preventDefault();
+    const levels = seen.at(-1)[9].length;
+    const { level, time } = cursor ?? { level: levels - 1, time: seen.at(-1)[0] };
+    if (!step) return choose((cursor = { level, time }));
+    const row = seen[Math.max(0, Math.min(seen.length - 1, nearest(time) + step[1]))];
+    cursor = { level: Math.max(0, Math.min(levels - 1, level + step[0])), time: row[0] };
+    draw();
+  });
   watched(plot, draw);
   return {
+    clear() {
+      [cursor, picked] = [null, null];
+      draw();
+    },
     node: h("div", { class: "levels" }, plot),
     set(next, milliseconds) {
       [rows, span] = [next, shownSpan(next, milliseconds)];

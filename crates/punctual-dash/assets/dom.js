@@ -1,4 +1,4 @@
-// Building blocks: elements, numbers for people, tables whose rows stay the same elements while their figures change.
+// Building blocks: elements, numbers for people, small lines, tables whose rows stay the same elements while their figures change.
 // Text from pools becomes text nodes and nothing else.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -15,6 +15,9 @@ function fill(node, attributes, children) {
 
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+export const button = (text, onclick, attributes) => h("button", { type: "button", onclick, ...attributes }, text);
+export const card = (title, ...content) => h("section", { class: "card" }, h("h2", {}, title), ...content);
 
 /** Sets text only if it differs: a selection by the reader stays. */
 export function put(node, text) {
@@ -53,12 +56,43 @@ export function moment(ms, zone) {
   }
 }
 
+/** Whether one of them has the text in it. */
+export const has = (text, ...values) => values.some((value) => String(value ?? "").toLowerCase().includes(text.toLowerCase()));
+
 export const badge = (text, kind) => h("span", { class: "badge " + (kind ?? "") }, text);
 
-/** A bar of `value` in `most`, with a mark; the words beside it say the same. */
-export function meter(words) {
+/** Badges are made anew only when they say something else. */
+export function badges(make) {
+  const node = h("span", { class: "badges" });
+  const words = (all) => all.map((one) => one.textContent).join();
+  return {
+    node,
+    set(row) {
+      const next = make(row);
+      if (words(next) !== words([...node.children])) node.replaceChildren(...next);
+    },
+  };
+}
+
+/** A figure with its name above and a note below. */
+export function tile(label, id) {
+  const value = h("b", { "data-testid": id });
+  const more = h("small");
+  const node = h("div", { class: "tile" }, h("span", {}, label), value, more);
+  return {
+    node,
+    set(text, note, kind) {
+      put(value, text);
+      put(more, note ?? "");
+      node.className = "tile " + (kind ?? "");
+    },
+  };
+}
+
+/** A bar of `value` in `most`; the words beside it say the same. */
+export function meter() {
   const bar = h("span", { class: "meter-bar" });
-  const label = h("span", { class: "meter-text" }, words ?? "");
+  const label = h("span", { class: "meter-text" });
   const node = h("span", { class: "meter" }, h("span", { class: "meter-track" }, bar), label);
   return {
     node,
@@ -71,9 +105,48 @@ export function meter(words) {
   };
 }
 
+/** Pieces of a line; nothing is drawn where there is no value. */
+export function path(points) {
+  let text = "";
+  let open = false;
+  for (const [x, y] of points) {
+    if (y == null) open = false;
+    else {
+      text += (open ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1);
+      open = true;
+    }
+  }
+  return text;
+}
+
+/** The space below a line. */
+export const under = (points, base) => (points.length > 1 ? path(points) + `L${points.at(-1)[0].toFixed(1)} ${base}L${points[0][0].toFixed(1)} ${base}Z` : "");
+
+/** A minute in the width of a word. */
+export function sparkline() {
+  const line = svg("path", { class: "line s0" });
+  const area = svg("path", { class: "area s0" });
+  const node = svg("svg", { class: "spark", viewBox: "0 0 120 28", preserveAspectRatio: "none", role: "img", "aria-label": "tasks waiting in the last minute" }, area, line);
+  return {
+    node,
+    set(values) {
+      const most = Math.max(1, ...values);
+      const points = values.map((value, index) => [120 - (values.length - 1 - index) * (120 / 59), 26 - (value / most) * 24]);
+      line.setAttribute("d", path(points));
+      area.setAttribute("d", under(points, 28));
+    },
+  };
+}
+
+/** A column of a table, each cell a text made of its row. */
+export const column = (title, cell, align) => ({ title, cell, align });
+export const number = (title, cell) => column(title, cell, "number");
+export const name = (title, cell) => column(title, cell, "name");
+export const wide = (title, cell) => column(title, cell, "wide");
+
 /**
- * A table. `columns`: {title, cell(row) -> text, node(row) -> {node, set(row)}, align, label}. Rows are kept by `key(row)`, so
- * the focus stays where it is while figures change.
+ * A table. `columns` are such, or {title, node(row) -> {node, set(row)}, align}. Rows are kept by `key(row)`, so the focus stays
+ * where it is while figures change.
  */
 export function table({ id, columns, key, empty }) {
   const body = h("tbody");
@@ -118,14 +191,13 @@ export function table({ id, columns, key, empty }) {
 /** A button that asks once more before it does something that cannot be taken back. */
 export function sureButton(text, act, attributes) {
   let timer;
-  const node = h("button", { type: "button", ...attributes }, text);
   const calm = () => {
     clearTimeout(timer);
     timer = undefined;
     put(node, text);
     node.classList.remove("sure");
   };
-  node.addEventListener("click", () => {
+  const click = () => {
     if (timer) {
       calm();
       act();
@@ -134,6 +206,7 @@ export function sureButton(text, act, attributes) {
     put(node, "sure?");
     node.classList.add("sure");
     timer = setTimeout(calm, 3000);
-  });
+  };
+  const node = button(text, click, attributes);
   return node;
 }

@@ -7,7 +7,14 @@ const NICENESS: i32 = 10;
 /// Makes the calling thread less urgent than others of the process. Where that is refused nothing changes.
 pub(crate) fn step_back() {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+        let this = Some(rustix::thread::gettid());
+        // Never forward: who may do everything could.
+        if getpriority_process(this).is_ok_and(|now| now < NICENESS) {
+            let _ = setpriority_process(this, NICENESS);
+        }
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

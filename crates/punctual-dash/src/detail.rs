@@ -1,21 +1,20 @@
 //! One pool in full: charts, levels, workers, tasks, rejects, advice.
 //!
-//! In: a pool's control and a snapshot. Out: [`Detail`]. Lists are cut: what runs and waits is asked for in full, and with a
-//! filter, through its own route.
+//! In: a pool's control and a snapshot. Out: [`Detail`]: with everything for who comes first, and after that, once a second, only what
+//! is new, within a few kilobytes. What does not go into those is asked for, through its own route: all tasks, bars, rejects,
+//! the advice. Not here: the rows of tasks (`tasks.rs`).
 
+use crate::assets::fingerprint;
+use crate::clip::fit;
 use crate::frame::{FIRST_ROWS, RowJson, millis};
 use crate::registry::Entry;
-use crate::timeline::{BarJson, label, short_type};
-use punctual::{Capacity, RejectedTask, Stats, Status, TaskRef};
+use crate::tasks::{self, RejectRow, TaskRow, is_zero};
+use crate::timeline::BarJson;
+use punctual::Stats;
 use serde::Serialize;
-use std::sync::Arc;
-use std::time::SystemTime;
 
-/// Rows of each list in a frame: a frame stays within a few kilobytes.
+/// Tasks of each list in a frame, at most.
 const SHORT_LIST: usize = 10;
-
-/// Rows of a list that is asked for.
-pub(crate) const LONG_LIST: usize = 500;
 
 /// Everything the page of a pool shows beside its row in the overview.
 #[derive(Debug, Serialize)]
@@ -23,13 +22,29 @@ pub(crate) struct Detail {
     pub(crate) rows: Vec<RowJson>,
     pub(crate) levels: Vec<Level>,
     pub(crate) bars: Vec<BarJson>,
+    /// What the bars' times are counted back from, in milliseconds since 1970.
+    pub(crate) bars_at: u64,
+    /// There are more new bars than a frame has room for, and so none: they have to be asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) bars_cut: bool,
     pub(crate) running: Vec<TaskRow>,
     pub(crate) queued: Vec<TaskRow>,
-    /// The last that were rejected; after the first frame only new ones.
-    pub(crate) rejects: Vec<RejectRow>,
+    /// The last that were rejected; only in a first frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rejects: Option<Vec<RejectRow>>,
     pub(crate) totals: Totals,
     /// Whether the pool has a flight recorder.
     pub(crate) records: bool,
+    /// Changes when the advice or the lints do.
+    pub(crate) advice_key: u32,
+    /// Only in a first frame.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(crate) advice: Option<AdvicePart>,
+}
+
+/// What the pool's figures say, and its lints.
+#[derive(Debug, Serialize)]
+pub(crate) struct AdvicePart {
     pub(crate) advice: String,
     pub(crate) lints: Vec<Lint>,
 }
@@ -38,51 +53,21 @@ pub(crate) struct Detail {
 #[derive(Debug, Serialize)]
 pub(crate) struct Level {
     pub(crate) queued: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oldest: Option<f64>,
     pub(crate) taken: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) promoted: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) expired: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) evicted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) share_target: Option<f64>,
-    pub(crate) share_actual: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) share_lately: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wait_99: Option<f64>,
-}
-
-/// A task that runs or waits.
-#[derive(Debug, Serialize)]
-pub(crate) struct TaskRow {
-    /// Absent: a fire-and-forget task, which nothing can be done about.
-    pub(crate) id: Option<u64>,
-    pub(crate) name: Arc<str>,
-    /// Where in the source it was submitted.
-    pub(crate) site: Option<String>,
-    /// Milliseconds: how long it has run, at least; or since it was submitted.
-    pub(crate) age: Option<f64>,
-    pub(crate) level: Option<usize>,
-    pub(crate) view: Option<Arc<str>>,
-    pub(crate) worker: Option<usize>,
-    /// Why it waits, as a sentence.
-    pub(crate) why: Option<String>,
-    pub(crate) cancelled: bool,
-}
-
-/// A task that was not accepted, and the pool at that moment.
-#[derive(Debug, Serialize)]
-pub(crate) struct RejectRow {
-    /// Milliseconds since 1970.
-    pub(crate) time: f64,
-    pub(crate) reason: String,
-    pub(crate) answer: &'static str,
-    pub(crate) task: String,
-    pub(crate) level: Option<usize>,
-    pub(crate) queued: usize,
-    pub(crate) capacity: Option<usize>,
-    pub(crate) threads: usize,
-    pub(crate) max: usize,
-    pub(crate) active: usize,
-    pub(crate) oldest: Option<f64>,
-    /// Others like it, right after it.
-    pub(crate) like_it: u64,
 }
 
 /// A setting that is often a mistake.
@@ -95,71 +80,146 @@ pub(crate) struct Lint {
 /// Counts since the pool began.
 #[derive(Debug, Serialize)]
 pub(crate) struct Totals {
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) submitted: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) finished: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) panicked: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) cancelled: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) expired: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) evicted: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) returned: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) full: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) shutdown: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) no_thread: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) would_deadlock: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) caller_ran: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) discarded: u64,
     pub(crate) largest: usize,
     pub(crate) largest_since_resize: usize,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) spare: usize,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) suspended: usize,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) steals: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) queued_local: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) spurious: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) parks: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wait_half: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wait_99: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_half: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_99: Option<f64>,
 }
 
-/// `since`: what the client has seen of the history; `None`: all but the last look.
-pub(crate) fn of(entry: &Entry, stats: &Stats, since: Option<u64>) -> Detail {
-    let advice = entry.control.advice();
-    let (rows, bars, rejected_since) = {
+/// For who has seen the history up to `since`; 0: nothing of it.
+pub(crate) fn first(entry: &Entry, stats: &Stats, since: u64) -> Detail {
+    let (rows, bars, bars_at) = {
         let seen = entry.seen();
-        match since {
-            Some(since) => (
-                seen.history.since(since, FIRST_ROWS).map(RowJson::of).collect(),
-                seen.timeline.all(),
-                since,
-            ),
-            None => (
-                seen.history.latest().map(RowJson::of).into_iter().collect(),
-                seen.timeline.news(),
-                seen.previous,
-            ),
-        }
+        let rows = seen.history.since(since, FIRST_ROWS).map(RowJson::of).collect();
+        (rows, seen.timeline.since(0), seen.timeline.looked())
     };
-    let mut rejects = rejects(entry, rejected_since);
-    if since.is_none() {
-        rejects.drain(..rejects.len().saturating_sub(SHORT_LIST));
+    let (advice_key, advice) = advice(entry);
+    Detail {
+        rows,
+        bars,
+        bars_at,
+        running: tasks::running(entry, SHORT_LIST, ""),
+        queued: tasks::queued(entry, SHORT_LIST, ""),
+        rejects: Some(tasks::rejects(entry)),
+        advice: Some(advice),
+        ..bare(entry, stats, advice_key)
     }
+}
+
+/// For who has seen all but the last look: what is short in any case. The lists come after it ([`Detail::fill`]), when it is known
+/// how much room there is for them.
+pub(crate) fn news(entry: &Entry, stats: &Stats) -> Detail {
+    let (advice_key, _) = advice(entry);
+    let seen = entry.seen();
+    let rows = seen.history.latest().map(RowJson::of).into_iter().collect();
+    let bars_at = seen.timeline.looked();
+    drop(seen);
+    Detail {
+        rows,
+        bars_at,
+        ..bare(entry, stats, advice_key)
+    }
+}
+
+fn bare(entry: &Entry, stats: &Stats, advice_key: u32) -> Detail {
+    Detail {
+        rows: Vec::new(),
+        levels: stats.levels.iter().map(level).collect(),
+        bars: Vec::new(),
+        bars_at: 0,
+        bars_cut: false,
+        running: Vec::new(),
+        queued: Vec::new(),
+        rejects: None,
+        totals: totals(stats),
+        records: entry.control.records(),
+        advice_key,
+        advice: None,
+    }
+}
+
+impl Detail {
+    /// Puts the lists into so many bytes: bars may take half of them, running tasks a third of what is left.
+    pub(crate) fn fill(&mut self, entry: &Entry, bytes: usize) {
+        // It is said, too.
+        let bytes = bytes.saturating_sub(",\"bars_cut\":true".len());
+        let short = |rows: Vec<TaskRow>| rows.into_iter().map(TaskRow::shortened).collect();
+        self.bars = entry.seen().timeline.news();
+        if !fit(&mut self.bars, bytes / 2) {
+            // Part of them would be a false picture.
+            self.bars.clear();
+            self.bars_cut = true;
+        }
+        let left = bytes - crate::frame::json(&self.bars).len().min(bytes);
+        self.running = short(tasks::running(entry, SHORT_LIST, ""));
+        fit(&mut self.running, left / 3);
+        let left = left - crate::frame::json(&self.running).len().min(left);
+        self.queued = short(tasks::queued(entry, SHORT_LIST, ""));
+        tasks::leave_out_repeated(&mut self.queued);
+        fit(&mut self.queued, left);
+    }
+}
+
+/// What the pool is advised, and a number that changes when that does.
+pub(crate) fn advice(entry: &Entry) -> (u32, AdvicePart) {
+    let advice = entry.control.advice();
     let lint = |lint: &punctual::Lint| Lint {
         code: lint.code,
         text: lint.text.clone(),
     };
-    Detail {
-        rows,
-        levels: stats.levels.iter().map(level).collect(),
-        bars,
-        running: running(entry, SHORT_LIST, ""),
-        queued: queued(entry, SHORT_LIST, ""),
-        rejects,
-        totals: totals(stats),
-        records: entry.control.records(),
-        advice: advice.as_ref().map(ToString::to_string).unwrap_or_default(),
-        lints: advice
-            .iter()
-            .flat_map(|advice| advice.lints())
-            .map(lint)
-            .collect(),
-    }
+    let lints = advice.iter().flat_map(|advice| advice.lints()).map(lint);
+    let part = AdvicePart {
+        lints: lints.collect(),
+        advice: advice.map(|advice| advice.to_string()).unwrap_or_default(),
+    };
+    let texts: Vec<&str> = part.lints.iter().map(|lint| &*lint.text).collect();
+    let key = fingerprint(&[&part.advice, &texts.concat()]);
+    // What a script can hold exactly.
+    (key as u32, part)
 }
 
 fn level(level: &punctual::LevelStats) -> Level {
@@ -171,110 +231,9 @@ fn level(level: &punctual::LevelStats) -> Level {
         expired: level.expired,
         evicted: level.evicted,
         share_target: level.share_target,
-        share_actual: level.share_actual,
+        share_lately: level.share_lately,
         wait_99: level.wait.quantile(0.99).map(millis),
     }
-}
-
-/// What workers run, outermost task first, whose name holds `filter`.
-pub(crate) fn running(entry: &Entry, most: usize, filter: &str) -> Vec<TaskRow> {
-    let workers = entry.control.workers();
-    let tasks = workers.iter().flat_map(|worker| {
-        let number = worker.number;
-        worker.running.iter().map(move |task| (number, task))
-    });
-    let row = |(worker, running): (usize, &punctual::RunningTask)| {
-        let task = running.task.as_ref();
-        TaskRow {
-            id: task.map(TaskRef::id),
-            name: label(running),
-            site: task.and_then(site),
-            age: Some(millis(running.at_least)),
-            level: None,
-            view: task.and_then(TaskRef::view),
-            worker: Some(worker),
-            why: None,
-            cancelled: task.is_some_and(|task| task.status() == Status::Cancelled),
-        }
-    };
-    let rows = tasks.map(row).filter(|row| has(row, filter));
-    let mut rows: Vec<TaskRow> = rows.collect();
-    // The longest at the top: that is what one looks for.
-    rows.sort_by(|one, other| other.age.unwrap_or(0.0).total_cmp(&one.age.unwrap_or(0.0)));
-    rows.truncate(most);
-    rows
-}
-
-/// What waits, in the order in which it would be taken, whose name holds `filter`.
-pub(crate) fn queued(entry: &Entry, most: usize, filter: &str) -> Vec<TaskRow> {
-    let looked_at = if filter.is_empty() {
-        most
-    } else {
-        punctual::Control::MOST_LISTED
-    };
-    let tasks = entry.control.queued(looked_at);
-    let row = |task: &TaskRef| {
-        let why = task.explain();
-        TaskRow {
-            id: Some(task.id()),
-            name: task
-                .name()
-                .map_or_else(|| short_type(task.type_name()).into(), Into::into),
-            site: site(task),
-            age: task.age().map(millis),
-            level: why.effective_level().or(why.level()),
-            view: task.view(),
-            worker: None,
-            why: Some(why.to_string()),
-            cancelled: false,
-        }
-    };
-    let rows = tasks.iter().map(row).filter(|row| has(row, filter));
-    rows.take(most).collect()
-}
-
-/// What was rejected after that time, oldest first.
-fn rejects(entry: &Entry, since: u64) -> Vec<RejectRow> {
-    let row = |task: RejectedTask| {
-        let time = task.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        RejectRow {
-            time: millis(time),
-            reason: task.reason,
-            answer: task.answer,
-            task: task.task.unwrap_or_else(|| short_type(task.type_name)),
-            level: task.level,
-            queued: task.queued,
-            capacity: match task.capacity {
-                Capacity::Bounded(places) => Some(places),
-                _ => None,
-            },
-            threads: task.threads,
-            max: task.size.max,
-            active: task.active,
-            oldest: task.oldest_wait.map(millis),
-            like_it: task.like_it,
-        }
-    };
-    let rows = entry.control.rejected().into_iter().map(row);
-    rows.filter(|row| row.time > since as f64).collect()
-}
-
-fn site(task: &TaskRef) -> Option<String> {
-    let site = task.site()?;
-    // The folder says little, and may say whose machine it was built on.
-    let file = site.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    Some(format!("{file}:{}", site.line()))
-}
-
-/// Whether the filter's text is in one of its columns.
-fn has(row: &TaskRow, filter: &str) -> bool {
-    let filter = filter.to_lowercase();
-    let texts = [Some(&*row.name), row.site.as_deref(), row.view.as_deref()];
-    filter.is_empty()
-        || texts
-            .into_iter()
-            .flatten()
-            .any(|text| text.to_lowercase().contains(&filter))
 }
 
 fn totals(stats: &Stats) -> Totals {
@@ -288,6 +247,8 @@ fn totals(stats: &Stats) -> Totals {
         returned: stats.returned,
         full: stats.rejected.full,
         shutdown: stats.rejected.shutdown,
+        no_thread: stats.rejected.no_thread,
+        would_deadlock: stats.rejected.would_deadlock,
         caller_ran: stats.rejected.caller_ran,
         discarded: stats.rejected.discarded,
         largest: stats.largest,
@@ -295,6 +256,8 @@ fn totals(stats: &Stats) -> Totals {
         spare: stats.spare,
         suspended: stats.suspended,
         steals: stats.steals,
+        queued_local: stats.queued_local,
+        spurious: stats.spurious_wakeups,
         parks: stats.parks,
         wait_half: stats.wait.quantile(0.5).map(millis),
         wait_99: stats.wait.quantile(0.99).map(millis),

@@ -7,12 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// A page that cannot listen asks every two seconds, and sometimes one is lost; in milliseconds.
+const POLLED: u64 = 6_000;
+
 /// One pool, with what has been seen of it.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
     pub(crate) control: Control,
     seen: Mutex<Seen>,
+    /// When somebody last asked for all of it, in milliseconds since 1970.
+    asked: AtomicU64,
 }
 
 /// What has been seen of a pool.
@@ -22,9 +27,6 @@ pub(crate) struct Seen {
     pub(crate) timeline: Timeline,
     /// For how long every worker has been busy and nothing has ended: busy is not the same as dead.
     pub(crate) stalled: Option<Duration>,
-    /// When it was looked at last, and before that.
-    pub(crate) looked: u64,
-    pub(crate) previous: u64,
     /// Since when (milliseconds since 1970) the pool is not there any more.
     pub(crate) gone: Option<u64>,
 }
@@ -32,6 +34,16 @@ pub(crate) struct Seen {
 impl Entry {
     pub(crate) fn name(&self) -> Arc<str> {
         self.control.name()
+    }
+
+    /// Somebody asks for all of it, not by a stream, and will again.
+    pub(crate) fn ask(&self, now: u64) {
+        self.asked.store(now, Relaxed);
+    }
+
+    /// Whether somebody who asks now and then did so lately.
+    pub(crate) fn is_asked_for(&self, now: u64) -> bool {
+        now.saturating_sub(self.asked.load(Relaxed)) < POLLED
     }
 
     /// Held for a few copies; nothing of the pool is asked meanwhile.
@@ -58,6 +70,7 @@ impl Registry {
             id,
             control,
             seen: Mutex::default(),
+            asked: AtomicU64::new(0),
         };
         self.entries().push(Arc::new(entry));
         id

@@ -50,6 +50,10 @@ pub(crate) fn router(shared: Arc<Shared>, way_in: WayIn) -> Router {
         .route("/api/v1/dump", get(read::loaded_dump))
         .route("/api/v1/pools/{pool}/history", get(read::history))
         .route("/api/v1/pools/{pool}/tasks", get(read::tasks))
+        .route("/api/v1/pools/{pool}/rejects", get(read::rejects))
+        .route("/api/v1/pools/{pool}/bars", get(read::bars))
+        .route("/api/v1/pools/{pool}/advice", get(read::advice))
+        .route("/api/v1/pools/{pool}/served", get(read::served))
         .route("/api/v1/pools/{pool}/preview", get(read::preview))
         .route("/api/v1/pools/{pool}/dump", get(read::dump))
         .route(

@@ -5,11 +5,12 @@
 
 use crate::timeline::short_type;
 use punctual::{Ending, Event, EventKind, Recent};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bars of one look: a frame stays within a few kilobytes.
-const MOST: usize = 48;
+const MOST: usize = 20;
 
 /// Of a look at a longer time (the first one, at what the recorder has kept) so many for each second.
 const MOST_A_SECOND: usize = 24;
@@ -24,54 +25,73 @@ const GAPS: [u64; 5] = [2, 10, 50, 250, 2_000];
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Run {
     pub(crate) worker: usize,
+    /// The part of the pool, where it is not the pool's own.
     pub(crate) part: Arc<str>,
     /// Milliseconds since 1970.
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// Empty: of several kinds.
+    /// What ran. Empty: tasks of several kinds.
     pub(crate) label: Arc<str>,
+    /// Tasks that ended in it, and those of them that panicked.
     pub(crate) ended: u64,
     pub(crate) panicked: u64,
 }
 
-/// The runs among these events, seen at `now`. What a task runs inside of itself is part of it.
-pub(crate) fn of(recent: &Recent, pool: &Arc<str>, now: u64) -> Vec<Run> {
-    let at = |event: &Event| {
-        let ago = recent.now.saturating_sub(event.at);
-        now.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX))
-    };
-    let mut open: BTreeMap<(Arc<str>, usize), Vec<u64>> = BTreeMap::new();
-    let mut runs = Vec::new();
-    for event in &recent.events {
+/// A run as two events tell it.
+pub(crate) struct Pair<'a> {
+    pub(crate) begin: Duration,
+    pub(crate) end: &'a Event,
+    /// A task ran it inside of itself.
+    pub(crate) is_inner: bool,
+}
+
+/// The runs that have ended among these events: of each worker what it took last ends first.
+pub(crate) fn pairs(events: &[Event]) -> Vec<Pair<'_>> {
+    let mut open: BTreeMap<(&str, usize), Vec<Duration>> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    for event in events {
         let Some(worker) = event.worker else { continue };
-        let begun = open.entry((Arc::clone(&event.part), worker)).or_default();
+        let begun = open.entry((&*event.part, worker)).or_default();
         match event.kind {
-            EventKind::Taken => begun.push(at(event)),
-            EventKind::Ended(ending) => {
-                let begin = begun.pop();
-                if let (Some(begin), true) = (begin, begun.is_empty()) {
-                    runs.push(Run {
-                        worker,
-                        part: if event.part == *pool {
-                            "".into()
-                        } else {
-                            Arc::clone(&event.part)
-                        },
-                        begin,
-                        end: at(event),
-                        label: label(event),
-                        ended: 1,
-                        panicked: u64::from(ending == Ending::Panicked),
-                    });
-                }
-            }
+            EventKind::Taken => begun.push(event.at),
+            EventKind::Ended(_) => pairs.extend(begun.pop().map(|begin| Pair {
+                begin,
+                end: event,
+                is_inner: !begun.is_empty(),
+            })),
             _ => {}
         }
     }
-    runs
+    pairs
 }
 
-fn label(event: &Event) -> Arc<str> {
+/// The runs among these events, seen at `now`. What a task runs inside of itself is part of it.
+pub(crate) fn of(recent: &Recent, pool: &Arc<str>, now: u64) -> Vec<Run> {
+    let at = |time: Duration| {
+        let ago = recent.now.saturating_sub(time);
+        now.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX))
+    };
+    let run = |pair: &Pair<'_>| {
+        let part = if pair.end.part == *pool {
+            "".into()
+        } else {
+            Arc::clone(&pair.end.part)
+        };
+        Some(Run {
+            worker: pair.end.worker?,
+            part,
+            begin: at(pair.begin),
+            end: at(pair.end.at),
+            label: label(pair.end),
+            ended: 1,
+            panicked: u64::from(pair.end.kind == EventKind::Ended(Ending::Panicked)),
+        })
+    };
+    let outer = pairs(&recent.events).into_iter().filter(|pair| !pair.is_inner);
+    outer.filter_map(|pair| run(&pair)).collect()
+}
+
+pub(crate) fn label(event: &Event) -> Arc<str> {
     match (&event.name, event.type_name) {
         (Some(name), _) => Arc::clone(name),
         (None, Some(type_name)) => short_type(type_name).into(),
@@ -84,7 +104,10 @@ pub(crate) fn merged(mut runs: Vec<Run>, now: u64) -> Vec<Run> {
     runs.retain(|run| run.end + MINUTE > now);
     let first = runs.iter().map(|run| run.end).min().unwrap_or(now);
     let seconds = now.saturating_sub(first) / 1_000;
-    let most = MOST.max(MOST_A_SECOND * usize::try_from(seconds).unwrap_or(0));
+    let workers: BTreeSet<(&Arc<str>, usize)> = runs.iter().map(|run| (&run.part, run.worker)).collect();
+    let most = MOST
+        .max(MOST_A_SECOND * usize::try_from(seconds).unwrap_or(0))
+        .max(workers.len());
     runs.sort_by(|one, other| {
         (&one.part, one.worker, one.begin).cmp(&(&other.part, other.worker, other.begin))
     });
@@ -94,7 +117,7 @@ pub(crate) fn merged(mut runs: Vec<Run>, now: u64) -> Vec<Run> {
         }
         runs = joined(runs, gap, turn > 0);
     }
-    // As many workers as that, each with a bar: the rest is not drawn.
+    // A worker whose runs lie far apart has several bars; no more than that.
     runs.truncate(2 * most);
     runs
 }

@@ -1,6 +1,7 @@
 //! The thread that looks at all pools once a second.
 //!
-//! In: the registry. Out: a row in each pool's history, and, only while somebody listens, a frame for each topic. It belongs to
+//! In: the registry. Out: a row in each pool's history; only while somebody watches a pool, what its workers did; and a frame for
+//! each topic that somebody listens to. It belongs to
 //! nobody: when the last handle, router and server of a dashboard is gone, its bell is rung and it ends. How long its looks
 //! take is measured and shown: what a page costs is no secret.
 
@@ -10,9 +11,13 @@ use crate::dashboard::Shared;
 use crate::frame;
 use crate::history::Reading;
 use crate::registry::Entry;
-use crate::stream;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use crate::schedules::Told;
+use crate::stream::{self, Topic};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Relaxed, Release},
+};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -28,6 +33,16 @@ pub(crate) struct Sampler {
     /// Microseconds that the last look took, with and without frames.
     pub(crate) reading: AtomicU64,
     pub(crate) framing: AtomicU64,
+    /// The last entry of the audit that listeners were sent.
+    pub(crate) audited: AtomicU64,
+    /// The schedules as they were sent.
+    schedules: Mutex<Told>,
+}
+
+impl Sampler {
+    pub(crate) fn schedules(&self) -> MutexGuard<'_, Told> {
+        self.schedules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Tells the thread to end.
@@ -98,14 +113,16 @@ pub(crate) fn look(shared: &Shared) {
     let now = milliseconds(SystemTime::now());
     let topics = shared.hub.topics();
     for entry in shared.registry.all() {
-        if !read(&entry, now, !topics.is_empty()) {
+        let is_watched = topics.contains(&Topic::Pool(entry.id)) || entry.is_asked_for(now);
+        if !read(&entry, now, is_watched) {
             let _ = shared.registry.remove(entry.id);
         }
     }
-    shared.sampler.looked.store(now, Relaxed);
+    shared.sampler.looked.store(now, Release);
     shared.sampler.reading.store(micros(begin), Relaxed);
     let begin = Instant::now();
-    for topic in topics {
+    // Once more: who came meanwhile has not seen this look. (Who comes from here on sees that there was one.)
+    for topic in shared.hub.topics() {
         let json = frame::json(&frame::next(shared, topic));
         shared.hub.send(topic, &stream::event(now, &json));
     }
@@ -135,6 +152,5 @@ fn read(entry: &Entry, now: u64, is_watched: bool) -> bool {
         seen.timeline.take(look, now);
     }
     seen.stalled = stalled;
-    seen.previous = std::mem::replace(&mut seen.looked, now);
     true
 }

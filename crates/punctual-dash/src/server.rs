@@ -1,7 +1,7 @@
 //! The stand-alone server: one thread, one small runtime, and limits on everything a stranger can make it hold.
 //!
 //! In: a router's parts and a bound address. Out: a [`Server`], which ends it. Per connection: 16 KiB for a request's head,
-//! ten seconds to send it (also between two requests), the body's limits of `routes.rs`, and [`crate::timed`] for the
+//! ten seconds to send it (also between two requests), the body's limits of `routes/input.rs`, and [`crate::timed`] for the
 //! way back. Connections beyond the limit are closed when they arrive: who is there already is not disturbed.
 
 use crate::access::Hosts;
@@ -232,17 +232,30 @@ impl Accept {
 async fn serve(router: Router, stream: TcpStream, peer: SocketAddr) {
     // A frame a second in small pieces: waiting for more of them makes charts jump.
     let _ = stream.set_nodelay(true);
+    connection(router, TokioIo::new(Timed::new(stream)), Some(peer)).await;
+}
+
+/// One connection, to its end. Without a peer, without a clock too: then nobody waits.
+pub(crate) async fn connection(
+    router: Router,
+    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+    peer: Option<SocketAddr>,
+) {
     let answer = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(Peer(peer));
+        }
         router.clone().call(request)
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Timed::new(stream)), answer);
+    let mut settings = http1::Builder::new();
+    settings.max_buf_size(HEAD_BYTES);
+    if peer.is_some() {
+        settings.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    } else {
+        settings.header_read_timeout(None);
+    }
     // A client that goes away in the middle is no news.
-    let _ = connection.await;
+    let _ = settings.serve_connection(stream, answer).await;
 }
 
 /// Where a request came from, for the audit.

@@ -5,10 +5,13 @@
 //! runs now, anew each time. Without a recorder a bar is a task that was seen running, or a second in which several ended.
 //! Bounded: a minute, and so many bars a look.
 
+use crate::clip::clip;
 use crate::registry::Entry;
 use crate::runs::{self, Run};
 use punctual::{RunningTask, WorkerStats};
-use serde::Serialize;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -18,52 +21,53 @@ const MINUTE: u64 = 60_000;
 /// Workers that are drawn; more would be thinner than a pixel.
 const MOST_WORKERS: usize = 64;
 
+/// A look that is older says nothing about this second, in milliseconds.
+const FRESH: u64 = 3_000;
+
+/// Bytes of what a bar says.
+const LABEL: usize = 60;
+
 /// What a worker did for a while.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Bar {
-    pub(crate) id: u64,
-    pub(crate) worker: usize,
-    /// The part of the pool, where it is not the pool's own.
-    pub(crate) part: Arc<str>,
-    /// Milliseconds since 1970.
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
-    /// What it ran. Empty: tasks of several kinds.
-    pub(crate) label: Arc<str>,
-    /// Tasks that ended in it, and those of them that panicked.
-    pub(crate) ended: u64,
-    pub(crate) panicked: u64,
-    /// It goes on.
-    pub(crate) is_open: bool,
+struct Bar {
+    /// 0: it goes on.
+    id: u64,
+    run: Run,
 }
 
-/// As it is sent: there are many of them.
-#[derive(Debug, Serialize)]
-pub(crate) struct BarJson(u64, usize, Arc<str>, u64, u64, Arc<str>, u64, u64, bool);
+/// As it is sent, and there are many of them: its number, the worker, how many milliseconds before the look it began
+/// and ended, what it ran, how many tasks ended, how many of them panicked, the part. What is at the end and 0 or empty is left out.
+#[derive(Debug)]
+pub(crate) struct BarJson {
+    bar: Bar,
+    looked: u64,
+}
 
-impl BarJson {
-    fn of(bar: &Bar) -> BarJson {
-        let Bar {
-            id,
-            worker,
-            begin,
-            end,
-            ended,
-            panicked,
-            is_open,
-            ..
-        } = *bar;
-        BarJson(
-            id,
-            worker,
-            Arc::clone(&bar.part),
-            begin,
-            end,
-            Arc::clone(&bar.label),
-            ended,
-            panicked,
-            is_open,
-        )
+impl Serialize for BarJson {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Bar { id, run } = &self.bar;
+        let before = |time: u64| self.looked.saturating_sub(time);
+        let length = match (run.ended, run.panicked, &*run.part) {
+            (0 | 1, 0, "") => 5,
+            (_, 0, "") => 6,
+            (_, _, "") => 7,
+            _ => 8,
+        };
+        let mut row = to.serialize_seq(Some(length))?;
+        let numbers = [*id, run.worker as u64, before(run.begin), before(run.end)];
+        numbers
+            .iter()
+            .try_for_each(|number| row.serialize_element(number))?;
+        row.serialize_element(&run.label)?;
+        let counts = [run.ended, run.panicked];
+        counts
+            .iter()
+            .take(length - 5)
+            .try_for_each(|count| row.serialize_element(count))?;
+        if length == 8 {
+            row.serialize_element(&run.part)?;
+        }
+        row.end()
     }
 }
 
@@ -83,6 +87,8 @@ pub(crate) struct Look {
     pub(crate) sights: Vec<Sight>,
     /// Of a pool that records: what was run since the last look, and where to go on.
     pub(crate) runs: Option<Vec<Run>>,
+    /// From where on events were read, and where to go on.
+    pub(crate) from: u64,
     pub(crate) next: u64,
 }
 
@@ -98,6 +104,15 @@ pub(crate) struct Timeline {
     known: u64,
     /// The first event of the recorder that has not been read.
     next: u64,
+}
+
+/// For who begins to watch a pool: a look at once, unless somebody else watches it already.
+pub(crate) fn catch_up(entry: &Entry, now: u64) {
+    entry.ask(now);
+    if now.saturating_sub(entry.seen().timeline.looked) > FRESH {
+        let look = read(entry, now);
+        entry.seen().timeline.take(look, now);
+    }
 }
 
 /// Looks at a pool's workers. Nothing is locked meanwhile.
@@ -117,6 +132,7 @@ pub(crate) fn read(entry: &Entry, now: u64) -> Look {
     Look {
         sights,
         runs: Some(runs::of(&recent, &name, now)),
+        from: next,
         next: recent.next,
     }
 }
@@ -128,7 +144,7 @@ fn sight(worker: WorkerStats, pool: &Arc<str>) -> Sight {
         part: if worker.part == *pool {
             "".into()
         } else {
-            worker.part.clone()
+            clipped(worker.part.clone())
         },
         ended: worker.ended,
         running: outermost.map(|task| (label(task), u64::try_from(task.at_least.as_millis()).unwrap_or(0))),
@@ -154,6 +170,10 @@ pub(crate) fn short_type(name: &str) -> String {
 impl Timeline {
     /// Takes what a look at `now` saw.
     pub(crate) fn take(&mut self, look: Look, now: u64) {
+        if look.runs.is_some() && look.from != self.next {
+            // Somebody else looked meanwhile, and has the same events.
+            return;
+        }
         self.known = self.count;
         match look.runs {
             Some(runs) => runs::merged(runs, now)
@@ -164,7 +184,7 @@ impl Timeline {
         let open = |sight: &Sight| self.opened(sight, now);
         self.open = look.sights.iter().filter_map(open).collect();
         (self.last, self.looked, self.next) = (look.sights, now, look.next);
-        while self.bars.front().is_some_and(|bar| bar.end + MINUTE < now) {
+        while self.bars.front().is_some_and(|bar| bar.run.end + MINUTE < now) {
             self.bars.pop_front();
         }
     }
@@ -172,23 +192,23 @@ impl Timeline {
     /// The open bar of what a worker runs: the one it had, if it is at the same task.
     fn opened(&self, sight: &Sight, now: u64) -> Option<Bar> {
         let (label, for_long) = sight.running.as_ref()?;
+        let label = clipped(Arc::clone(label));
         let begin = now.saturating_sub(*for_long).max(now.saturating_sub(MINUTE));
         let before = self
             .open
             .iter()
-            .find(|bar| is_its(bar, sight) && bar.label == *label);
+            .find(|bar| is_its(bar, sight) && bar.run.label == label);
         let went_on = before.filter(|_| self.ended_since(sight) == 0);
-        Some(Bar {
-            id: 0,
+        let run = Run {
             worker: sight.worker,
             part: Arc::clone(&sight.part),
-            begin: went_on.map_or(begin, |bar| bar.begin.min(begin)),
+            begin: went_on.map_or(begin, |bar| bar.run.begin.min(begin)),
             end: now,
-            label: Arc::clone(label),
+            label,
             ended: 0,
             panicked: 0,
-            is_open: true,
-        })
+        };
+        Some(Bar { id: 0, run })
     }
 
     /// Tasks that a worker ended since the last look; none if that was long ago.
@@ -201,7 +221,7 @@ impl Timeline {
     /// Bars of a pool without a recorder: the second before, where a worker ended tasks in it.
     fn guess(&mut self, sights: &[Sight], now: u64) {
         // After a while without anybody watching the last look says nothing about this second.
-        if now.saturating_sub(self.looked) > 3_000 {
+        if now.saturating_sub(self.looked) > FRESH {
             self.open.clear();
             return;
         }
@@ -212,11 +232,11 @@ impl Timeline {
                 continue;
             }
             let was_at = self.open.iter().find(|bar| is_its(bar, sight)).cloned();
-            let begin = was_at.as_ref().map_or(before, |bar| bar.begin.min(before));
+            let begin = was_at.as_ref().map_or(before, |bar| bar.run.begin.min(before));
             // Of one task that was seen it is known what it was.
             let label = was_at
                 .filter(|_| ended == 1)
-                .map_or_else(|| "".into(), |bar| bar.label);
+                .map_or_else(|| "".into(), |bar| bar.run.label);
             self.add_run(Run {
                 worker: sight.worker,
                 part: Arc::clone(&sight.part),
@@ -229,35 +249,46 @@ impl Timeline {
         }
     }
 
-    fn add_run(&mut self, run: Run) {
+    fn add_run(&mut self, mut run: Run) {
+        run.label = clipped(run.label);
         self.count += 1;
-        self.bars.push_back(Bar {
-            id: self.count,
-            worker: run.worker,
-            part: run.part,
-            begin: run.begin,
-            end: run.end,
-            label: run.label,
-            ended: run.ended,
-            panicked: run.panicked,
-            is_open: false,
-        });
+        let id = self.count;
+        self.bars.push_back(Bar { id, run });
     }
 
-    /// Everything of the last minute.
-    pub(crate) fn all(&self) -> Vec<BarJson> {
-        self.bars.iter().chain(&self.open).map(BarJson::of).collect()
+    /// Bars of the last minute after that number, and what is open.
+    pub(crate) fn since(&self, id: u64) -> Vec<BarJson> {
+        let new = self.bars.iter().filter(|bar| bar.id > id);
+        new.chain(&self.open).map(|bar| self.told(bar)).collect()
     }
 
     /// What the last look added, and what is open.
     pub(crate) fn news(&self) -> Vec<BarJson> {
-        let new = self.bars.iter().rev().take_while(|bar| bar.id > self.known);
-        new.chain(&self.open).map(BarJson::of).collect()
+        self.since(self.known)
+    }
+
+    fn told(&self, bar: &Bar) -> BarJson {
+        BarJson {
+            bar: bar.clone(),
+            looked: self.looked,
+        }
+    }
+
+    /// When the last look was: bars are told relative to it.
+    pub(crate) fn looked(&self) -> u64 {
+        self.looked
+    }
+}
+
+fn clipped(text: Arc<str>) -> Arc<str> {
+    match clip(&text, LABEL) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(short) => short.into(),
     }
 }
 
 fn is_its(bar: &Bar, sight: &Sight) -> bool {
-    bar.worker == sight.worker && bar.part == sight.part
+    bar.run.worker == sight.worker && bar.run.part == sight.part
 }
 
 #[cfg(test)]
@@ -284,10 +315,11 @@ mod tests {
         timeline.take(look(0, Some(("long", 1_000))), 11_000);
         timeline.take(look(0, Some(("long", 2_000))), 12_000);
         assert!(timeline.bars.is_empty());
-        assert_eq!((timeline.open[0].begin, timeline.open[0].end), (10_000, 12_000));
+        let open = &timeline.open[0].run;
+        assert_eq!((open.begin, open.end), (10_000, 12_000));
         timeline.take(look(1, None), 13_000);
         assert!(timeline.open.is_empty());
-        let bar = &timeline.bars[0];
+        let bar = &timeline.bars[0].run;
         assert_eq!((bar.begin, bar.end, &*bar.label), (10_000, 13_000, "long"));
     }
 
@@ -296,7 +328,7 @@ mod tests {
         let mut timeline = Timeline::default();
         timeline.take(look(5, None), 10_000);
         timeline.take(look(45, Some(("next", 0))), 11_000);
-        let bar = &timeline.bars[0];
+        let bar = &timeline.bars[0].run;
         assert_eq!(
             (bar.ended, bar.begin, bar.end, &*bar.label),
             (40, 10_000, 11_000, "")
@@ -307,15 +339,27 @@ mod tests {
     }
 
     #[test]
+    fn bars_are_told_in_few_bytes() {
+        let mut timeline = Timeline::default();
+        timeline.take(look(5, None), 10_000);
+        timeline.take(look(45, Some(("next", 0))), 11_000);
+        let json = serde_json::to_string(&timeline.news()).unwrap();
+        assert_eq!(json, r#"[[1,1,1000,0,"",40],[0,1,0,0,"next"]]"#);
+        timeline.open[0].run.part = "blocking".into();
+        let json = serde_json::to_string(&timeline.news()[1]).unwrap();
+        assert_eq!(json, r#"[0,1,0,0,"next",0,0,"blocking"]"#);
+    }
+
+    #[test]
     fn a_minute_is_kept() {
         let mut timeline = Timeline::default();
         for second in 0..200 {
             timeline.take(look(second, None), second * 1_000);
         }
         assert!(
-            (60..=62).contains(&timeline.all().len()),
+            (60..=62).contains(&timeline.since(0).len()),
             "{}",
-            timeline.all().len()
+            timeline.since(0).len()
         );
     }
 

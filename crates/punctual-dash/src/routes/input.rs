@@ -89,6 +89,21 @@ pub(super) fn needed<T: std::str::FromStr>(uri: &Uri, key: &str) -> Result<T, Re
     })
 }
 
+/// Whether an answer may be compressed with gzip.
+pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let mut codings = accepted
+        .filter_map(|text| text.to_str().ok())
+        .flat_map(|text| text.split(','));
+    codings.any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        // "gzip;q=0" means anything but that.
+        let is_refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+        is_gzip && !is_refused
+    })
+}
+
 /// The pool of a path.
 pub(super) fn entry(app: &App, id: &str) -> Result<Arc<Entry>, Refusal> {
     let found = id.parse().ok().and_then(|id| app.shared.registry.find(id));
@@ -145,6 +160,22 @@ pub(super) async fn parsed<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_who_takes_it() {
+        let takes = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, text.parse().unwrap());
+            takes_gzip(&headers)
+        };
+        assert!(!takes_gzip(&HeaderMap::new()));
+        for text in ["gzip", "br, GZIP", "deflate, gzip;q=0.5"] {
+            assert!(takes(text), "{text}");
+        }
+        for text in ["", "br", "gzip;q=0", "gzip; q=0.0, br", "x-gzip"] {
+            assert!(!takes(text), "{text}");
+        }
+    }
 
     #[test]
     fn queries_are_taken_apart() {

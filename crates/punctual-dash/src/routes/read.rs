@@ -2,10 +2,13 @@
 
 use super::{App, Known, input, json};
 use crate::access::Refusal;
-use crate::detail::{self, TaskRow};
+use crate::detail;
 use crate::frame::{self, RowJson};
 use crate::page::{self, May};
+use crate::served::{self, Stretch};
 use crate::stream::{self, Topic};
+use crate::tasks::{self as lists, RejectRow, TaskRow};
+use crate::timeline::BarJson;
 use crate::{assets, audit, history, schedules};
 use axum::body::Body;
 use axum::extract::{OriginalUri, Path, State};
@@ -13,6 +16,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use punctual::prometheus;
 use serde::Serialize;
+use std::sync::atomic::Ordering::Acquire;
+use std::time::SystemTime;
 
 /// Points that a chart is given, however long a time it shows.
 const MOST_POINTS: usize = 600;
@@ -67,23 +72,29 @@ pub(super) async fn session(State(app): Known, content: Body) -> Response {
     if !app.way_in.rules.token.is(&token) {
         return (StatusCode::UNAUTHORIZED, Html(page::door(&app.assets, true))).into_response();
     }
-    let mut answer = (StatusCode::SEE_OTHER, [(header::LOCATION, "./")]).into_response();
+    // Where the router is mounted at a path, axum has nothing at that folder itself: see [`page`].
+    let mut answer = (StatusCode::SEE_OTHER, [(header::LOCATION, "page")]).into_response();
     remember(&app, &mut answer);
     answer
 }
 
-pub(super) async fn asset(State(app): Known, Path((version, name)): Path<(String, String)>) -> Response {
-    let found = assets::find(&name).filter(|_| version == app.assets);
-    match found {
-        Some(asset) => {
-            let headers = [
-                (header::CONTENT_TYPE, asset.kind),
-                (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-            ];
-            (headers, asset.text).into_response()
-        }
-        None => super::no_such_route().await.into_response(),
+pub(super) async fn asset(
+    State(app): Known,
+    Path((version, name)): Path<(String, String)>,
+    asked: HeaderMap,
+) -> Response {
+    let Some(asset) = assets::find(&name).filter(|_| version == app.assets) else {
+        return super::no_such_route().await.into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, asset.kind),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::VARY, "accept-encoding"),
+    ];
+    if input::takes_gzip(&asked) {
+        return (headers, [(header::CONTENT_ENCODING, "gzip")], asset.packed()).into_response();
     }
+    (headers, asset.text).into_response()
 }
 
 /// The figures of all pools for Prometheus.
@@ -126,9 +137,19 @@ pub(super) async fn stream(State(app): Known, uri: Uri, headers: HeaderMap) -> R
         Some(last) => last,
         None => input::number(&uri, "since")?.unwrap_or(0),
     };
-    let frame = frame::first(&app.shared, topic, since);
-    let first = stream::event(frame.id, &frame::json(&frame));
-    let Some(feed) = app.shared.hub.subscribe(topic, first) else {
+    let mut tries = 0;
+    let feed = loop {
+        tries += 1;
+        let frame = frame::first(&app.shared, topic, since);
+        let first = stream::event(frame.id, &frame::json(&frame));
+        let feed = app.shared.hub.subscribe(topic, first);
+        // A look between the two was told to those who listened already: once more, so that nothing is missing. They come
+        // once a second; where that is too fast, a second of a chart may be.
+        if app.shared.sampler.looked.load(Acquire) == frame.id || tries == 3 {
+            break feed;
+        }
+    };
+    let Some(feed) = feed else {
         let text = "as many tabs listen as may: close one, or raise max_streams";
         return Err(Refusal::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -188,11 +209,71 @@ pub(super) async fn tasks(
 ) -> Result<Response, Refusal> {
     let entry = input::entry(&app, &pool)?;
     let filter = input::query(&uri, "filter").unwrap_or_default();
-    let most = input::number(&uri, "most")?.unwrap_or(50).min(detail::LONG_LIST);
+    let most = input::number(&uri, "most")?.unwrap_or(50).min(lists::LONG_LIST);
     Ok(json(&TasksBody {
-        running: detail::running(&entry, most, &filter),
-        queued: detail::queued(&entry, most, &filter),
+        running: lists::running(&entry, most, &filter),
+        queued: lists::queued(&entry, most, &filter),
     }))
+}
+
+#[derive(Serialize)]
+struct RejectsBody {
+    rejects: Vec<RejectRow>,
+}
+
+/// The last that were rejected: a frame has no room for them.
+pub(super) async fn rejects(State(app): Known, Path(pool): Path<String>) -> Result<Response, Refusal> {
+    let entry = input::entry(&app, &pool)?;
+    Ok(json(&RejectsBody {
+        rejects: lists::rejects(&entry),
+    }))
+}
+
+#[derive(Serialize)]
+struct BarsBody {
+    bars: Vec<BarJson>,
+    bars_at: u64,
+}
+
+/// What workers did, after the bar of that number: for who was told that a frame had no room for it.
+pub(super) async fn bars(State(app): Known, Path(pool): Path<String>, uri: Uri) -> Result<Response, Refusal> {
+    let entry = input::entry(&app, &pool)?;
+    let since = input::number(&uri, "since")?.unwrap_or(0);
+    let seen = entry.seen();
+    Ok(json(&BarsBody {
+        bars: seen.timeline.since(since),
+        bars_at: seen.timeline.looked(),
+    }))
+}
+
+#[derive(Serialize)]
+struct AdviceBody {
+    advice_key: u32,
+    #[serde(flatten)]
+    advice: detail::AdvicePart,
+}
+
+/// What the pool's figures say, and its lints.
+pub(super) async fn advice(State(app): Known, Path(pool): Path<String>) -> Result<Response, Refusal> {
+    let entry = input::entry(&app, &pool)?;
+    let (advice_key, advice) = detail::advice(&entry);
+    Ok(json(&AdviceBody { advice_key, advice }))
+}
+
+/// What workers ran in a stretch of time.
+pub(super) async fn served(
+    State(app): Known,
+    Path(pool): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let entry = input::entry(&app, &pool)?;
+    let now = audit::milliseconds(SystemTime::now());
+    let (from, to): (u64, u64) = (input::needed(&uri, "from")?, input::needed(&uri, "to")?);
+    if from > to {
+        let text = format!("from = {from} is after to = {to}; both are milliseconds since 1970");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "bad_query", text));
+    }
+    Ok(json(&served::of(&entry, Stretch { from, to }, now)))
 }
 
 #[derive(Serialize)]

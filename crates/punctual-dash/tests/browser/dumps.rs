@@ -12,6 +12,15 @@ fn shows_the_dump(chrome: &mut Chrome) {
     chrome.until(&format!("{}?.includes('it waits')", of("queued")));
     chrome.until(&format!("{}?.includes('refresh rejected')", of("rejects")));
     chrome.until("document.querySelector('[data-testid=\"chart-workers\"]').dataset.bars > 0");
+    // The oldest of the least urgent level waits longer and longer: its line falls on the screen's axis, it is not flat.
+    let heights = "[...document.querySelector('[data-testid=\"chart-levels\"] path.line.l3').getAttribute('d').matchAll(/[ML][0-9.]+ ([0-9.]+)/g)].map((point) => Number(point[1]))";
+    chrome.until(&format!("{heights}.length > 20"));
+    assert_eq!(
+        chrome.eval(&format!("{heights}[1] - {heights}.at(-1) > 10")),
+        true,
+        "{}",
+        chrome.eval(heights)
+    );
     assert_eq!(chrome.eval("document.querySelectorAll('[data-testid=pause], [data-testid=cancel], [data-testid=dump]').length"), 0);
     chrome.click("[data-testid=tab-schedules]");
     chrome.until(&format!("{}?.includes('every hour')", of("schedules")));

@@ -4,8 +4,14 @@
 mod chrome;
 /// Pages of what was.
 mod dumps;
+/// What was served while a level waited.
+mod instead;
+/// What a page loads, and how it goes on.
+mod pages;
 /// Pictures for the documents.
 mod pictures;
+/// Figures that come while a page is open.
+mod shown;
 /// A workload to look at.
 mod stage;
 /// What is shown and what can be done.

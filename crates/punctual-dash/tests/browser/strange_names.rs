@@ -1,6 +1,10 @@
-//! Fault 34: markup in the names of pools, tasks and errors, on every page, in a filter and in an address. Nothing of it runs.
+//! Fault 34: markup in the names of pools, tasks, views and errors, on every page, in a filter and in an address. Nothing of it runs.
 
+use crate::chrome::Chrome;
 use crate::stage::{Names, of, set};
+use punctual::Pool;
+use punctual_dash::Dashboard;
+use std::sync::mpsc::channel;
 
 /// What has become code elsewhere.
 const CORPUS: [&str; 12] = [
@@ -18,6 +22,9 @@ const CORPUS: [&str; 12] = [
     "%3Cscript%3Ealert(1)%3C/script%3E/../?q=#",
 ];
 
+/// What would be there if one of them had become markup.
+const ELEMENTS: &str = "document.querySelectorAll('main script, main iframe, main img, main svg[onload], [onerror], [onload], a[href^=javascript]').length";
+
 #[test]
 fn names_that_would_like_to_be_code_are_text() {
     let all = CORPUS.join(" ");
@@ -29,7 +36,6 @@ fn names_that_would_like_to_be_code_are_text() {
     let Some(mut it) = set(&names, |settings| settings) else {
         return;
     };
-    let elements = "document.querySelectorAll('main script, main iframe, main img, main svg[onload], [onerror], [onload], a[href^=javascript]').length";
     for page in ["overview", "pool/1", "schedules", "audit"] {
         it.open(page);
         if page == "overview" {
@@ -55,7 +61,7 @@ fn names_that_would_like_to_be_code_are_text() {
         if page == "audit" {
             it.chrome.until(&format!("{}?.includes('run now')", of("audit")));
         }
-        assert_eq!(it.chrome.eval(elements), 0, "{page}");
+        assert_eq!(it.chrome.eval(ELEMENTS), 0, "{page}");
     }
     // By the link of the overview, so that the name goes through the address.
     it.open("overview");
@@ -70,8 +76,67 @@ fn names_that_would_like_to_be_code_are_text() {
             "document.querySelector('[data-testid=filter]').value === {escaped}"
         ));
     }
-    assert_eq!(it.chrome.eval(elements), 0);
+    assert_eq!(it.chrome.eval(ELEMENTS), 0);
     it.is_clean();
+}
+
+#[test]
+fn nor_do_those_in_a_dump() {
+    let all = CORPUS.join(" ");
+    let names = Names {
+        pool: &all,
+        task: &all,
+        error: &all,
+    };
+    let Some(mut it) = set(&names, |settings| settings) else {
+        return;
+    };
+    let server = Dashboard::from_dump(it.pool.dump().to_json()).serve().unwrap();
+    it.chrome.open(server.url());
+    it.chrome
+        .until(&format!("{}?.includes('<script>')", of("pool-name")));
+    it.chrome
+        .until(&format!("{}?.includes('onerror=')", of("queued")));
+    it.chrome
+        .until(&format!("{}?.includes('onerror=')", of("rejects")));
+    assert_eq!(it.chrome.eval(ELEMENTS), 0);
+    it.is_clean();
+}
+
+#[test]
+fn nor_do_those_of_views() {
+    let Some(mut chrome) = Chrome::start() else { return };
+    let pool = Pool::builder("views").core_threads(1).build().unwrap();
+    let views = CORPUS.map(|name| pool.named(name));
+    let (hold, held) = channel::<()>();
+    let (begin, begun) = channel();
+    let running = views[1].submit(move || {
+        begin.send(()).unwrap();
+        let _ = held.recv();
+    });
+    begun.recv().unwrap();
+    let waiting = views[2].submit(|| ()).unwrap();
+    let server = Dashboard::builder().pool(pool.control()).serve().unwrap();
+    for page in ["overview", "pool/1/views"] {
+        chrome.open("about:blank");
+        chrome.open(&format!("{}#/{page}", server.url()));
+        chrome.until(&format!("{} === 'live'", of("live")));
+        if page == "overview" {
+            for name in CORPUS {
+                let escaped = serde_json::to_string(name).unwrap();
+                chrome.until(&format!("{}?.includes({escaped})", of("views")));
+            }
+        } else {
+            let escaped = serde_json::to_string(CORPUS[1]).unwrap();
+            chrome.until(&format!("{}?.includes({escaped})", of("running")));
+        }
+        assert_eq!(chrome.eval(ELEMENTS), 0, "{page}");
+    }
+    assert!(chrome.complaints.is_empty(), "{:?}", chrome.complaints);
+    assert_eq!(chrome.dialogs, 0);
+    drop(hold);
+    running.unwrap().join().unwrap();
+    waiting.join().unwrap();
 }
 
 fn encoded(text: &str) -> String {

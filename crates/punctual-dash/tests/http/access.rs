@@ -3,10 +3,11 @@
 use crate::support::{Ask, TOKEN, builder, get, pool, post, serve};
 use punctual::{Pool, Schedule};
 use punctual_dash::Server;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Everything that is read; numbers are those of the pool, task and schedule of [`furnished`].
-const READS: [&str; 11] = [
+const READS: [&str; 15] = [
     "/",
     "/page",
     "/metrics",
@@ -15,6 +16,10 @@ const READS: [&str; 11] = [
     "/api/v1/dump",
     "/api/v1/pools/1/history",
     "/api/v1/pools/1/tasks",
+    "/api/v1/pools/1/rejects",
+    "/api/v1/pools/1/bars?since=0",
+    "/api/v1/pools/1/advice",
+    "/api/v1/pools/1/served?from=1&to=2",
     "/api/v1/pools/1/preview?core=1&max=2",
     "/api/v1/pools/1/dump",
     "/api/v1/pools/1/schedules/SCHEDULE/upcoming",
@@ -79,6 +84,26 @@ impl Furnished {
         assert!(!self.schedule.is_paused());
         assert_eq!(self.schedule.stats().runs, 0);
     }
+}
+
+/// A route that is added and not listed above is noticed; the two beside the lists have their own lines in the tests.
+#[test]
+fn every_route_is_asked() {
+    let listed = READS.iter().copied().chain(WRITES.iter().map(|(path, _)| *path));
+    let asked = listed.chain(["/assets/{version}/{name}", "/session"]);
+    let general = |path: &str| {
+        let path = path.split('?').next().unwrap();
+        path.replace("/1/", "/{pool}/")
+            .replace("TASK", "{id}")
+            .replace("SCHEDULE", "{id}")
+    };
+    let asked: BTreeSet<String> = asked.map(general).collect();
+    let source = include_str!("../../src/routes.rs");
+    let routes = source.split(".route(").skip(1);
+    let there: BTreeSet<String> = routes
+        .map(|piece| piece.split('"').nth(1).unwrap().to_owned())
+        .collect();
+    assert_eq!(asked, there);
 }
 
 #[test]
@@ -164,7 +189,7 @@ fn a_foreign_origin_is_refused_by_every_route() {
 fn a_change_is_not_made_by_looking() {
     let it = furnished(false);
     for method in ["GET", "HEAD"] {
-        for ask in it.writes() {
+        for ask in it.writes().chain([post("/session", "x")]) {
             let ask = ask.token().method(method);
             assert_eq!(ask.to(&it.server).status, 405, "{ask:?}");
         }
@@ -265,7 +290,7 @@ fn the_form_takes_the_token_and_nothing_else() {
     };
     assert_eq!(hand_in("wrong-wrong-wrong-wrong").status, 401);
     let good = hand_in(TOKEN);
-    assert_eq!((good.status, good.header("location")), (303, Some("./")));
+    assert_eq!((good.status, good.header("location")), (303, Some("page")));
     let pair = good
         .header("set-cookie")
         .unwrap()
@@ -294,6 +319,10 @@ fn every_answer_carries_the_headers_that_protect_the_page() {
         assert_eq!(answer.header("content-security-policy"), Some(policy));
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        for header in ["cross-origin-resource-policy", "cross-origin-opener-policy"] {
+            assert_eq!(answer.header(header), Some("same-origin"));
+        }
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.header("access-control-allow-origin"), None);
     }

@@ -211,6 +211,15 @@ fn levels_shares_and_views_are_told() {
         names.iter().any(|name| **name == "levels/limit(1)/database"),
         "{names:?}"
     );
+    assert!(frame["pools"][0]["lanes"].is_null(), "none has anything to do");
+    let lane = pool.lane();
+    let two = [lane.submit(|| ()).unwrap(), lane.submit(|| ()).unwrap()];
+    let frame = get("/api/v1/snapshot").to(&server).json();
+    let lanes = &frame["pools"][0]["lanes"];
+    assert_eq!((&lanes["running"], &lanes["waiting"]), (&0.into(), &1.into()));
+    assert!(lanes["oldest"].is_number(), "{lanes}");
+    pool.resume();
+    two.into_iter().for_each(|task| task.join().unwrap());
 }
 
 #[test]

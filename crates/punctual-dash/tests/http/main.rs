@@ -10,7 +10,11 @@ mod bad_input;
 mod limits;
 /// In an application of somebody else's.
 mod mounted;
+/// The past, and what watching costs.
+mod served;
 /// The stream of frames.
 mod streams;
 /// A client of few words.
 mod support;
+/// What frames carry, and what they leave to who asks.
+mod watched;

@@ -98,3 +98,25 @@ fn it_works_below_a_path_with_relative_addresses_only() {
         400
     );
 }
+
+/// What the form of the door does: it sends the token, and the browser goes where the answer says.
+#[test]
+fn a_token_that_is_handed_in_below_a_path_leads_to_the_page() {
+    let pool = pool("door");
+    let address = application(builder(&pool).router().unwrap());
+    let door = ask(address, &get("/ops/pools/page"));
+    assert_eq!(door.status, 401);
+    let form = post("/ops/pools/session", &format!("token={TOKEN}"))
+        .without("content-type")
+        .without("x-punctual")
+        .with("content-type", "application/x-www-form-urlencoded");
+    let handed_in = ask(address, &form);
+    assert_eq!(handed_in.status, 303, "{handed_in:?}");
+    // Relative to the folder of the form's address, as browsers take it.
+    let next = format!("/ops/pools/{}", handed_in.header("location").unwrap());
+    let cookie = handed_in.header("set-cookie").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let page = ask(address, &get(&next).with("cookie", cookie));
+    assert_eq!(page.status, 200, "{next}: {page:?}");
+    assert!(page.body.contains("data-may-act"));
+}

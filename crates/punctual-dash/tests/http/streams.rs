@@ -8,12 +8,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 /// A client that reads events.
-struct Listener {
+pub(crate) struct Listener {
     lines: BufReader<TcpStream>,
+    bytes: usize,
 }
 
 impl Listener {
-    fn new(server: &Server, path: &str, last: Option<u64>) -> Listener {
+    pub(crate) fn new(server: &Server, path: &str, last: Option<u64>) -> Listener {
         let mut stream = connect(server.address());
         let ask = last.map_or(get(path), |last| {
             get(path).with("last-event-id", &last.to_string())
@@ -23,11 +24,17 @@ impl Listener {
             .unwrap();
         Listener {
             lines: BufReader::new(stream),
+            bytes: 0,
         }
     }
 
+    /// What the last frame took.
+    pub(crate) fn last_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The next event: its number and its frame. `None`: the stream has ended.
-    fn next(&mut self) -> Option<(u64, Value)> {
+    pub(crate) fn next(&mut self) -> Option<(u64, Value)> {
         let mut id = None;
         loop {
             let mut line = String::new();
@@ -37,6 +44,7 @@ impl Listener {
             if let Some(number) = line.strip_prefix("id: ") {
                 id = number.trim().parse().ok();
             } else if let Some(data) = line.strip_prefix("data: ") {
+                self.bytes = line.len();
                 return Some((id?, serde_json::from_str(data).unwrap()));
             }
         }
@@ -54,7 +62,10 @@ fn the_first_frame_comes_at_once_and_more_follow() {
         (&true.into(), &"beats".into())
     );
     let (one, frame) = tab.next().unwrap();
-    let (two, _) = tab.next().unwrap();
+    let (two, third) = tab.next().unwrap();
+    // What seldom changes is not sent again.
+    assert!(first["detail"]["advice"].is_string() && first["detail"]["lints"].is_array());
+    assert!(third["detail"]["advice"].is_null() && third["detail"]["lints"].is_null());
     assert!(two > one && frame["first"] == false);
     assert!(
         (500..5_000).contains(&(two - one)),
@@ -146,12 +157,26 @@ fn streams_end_with_the_server() {
 
 #[test]
 fn a_frame_of_a_pool_is_small() {
+    // With levels, a recorder, and workers that are at something: everything that a frame can have.
     let pool = Pool::builder("small")
-        .core_threads(1)
-        .queue(Queue::bounded(1_000))
+        .core_threads(4)
+        .queue(Queue::priority(1_000))
+        .recorder(1_000)
         .build()
         .unwrap();
-    pool.pause();
+    let holds: Vec<_> = (0..4)
+        .map(|n| {
+            let (hold, held) = std::sync::mpsc::channel::<()>();
+            let (begin, begun) = std::sync::mpsc::channel();
+            let task = pool.task(move || {
+                begin.send(()).unwrap();
+                let _ = held.recv();
+            });
+            task.name(format!("running number {n}")).execute().unwrap();
+            begun.recv().unwrap();
+            hold
+        })
+        .collect();
     let submit = |n| {
         pool.task(|| ())
             .name(format!("task number {n}"))
@@ -164,10 +189,58 @@ fn a_frame_of_a_pool_is_small() {
     tab.next().unwrap();
     let (_, frame) = tab.next().unwrap();
     let bytes = frame.to_string().len();
-    assert!(bytes < 6 * 1024, "{bytes} bytes: {frame}");
-    assert_eq!(handles.len(), 500);
+    assert!(bytes <= 4 * 1024, "{bytes} bytes: {frame}");
+    let listed = frame["detail"]["queued"].as_array().unwrap().len();
+    assert!(handles.len() == 500 && listed >= 4, "{listed} of them");
+    drop(holds);
     let mut overview = Listener::new(&server, "/api/v1/stream", None);
     overview.next().unwrap();
     let bytes = overview.next().unwrap().1.to_string().len();
     assert!(bytes < 4 * 1024, "{bytes} bytes");
+}
+
+#[test]
+fn a_frame_of_a_busy_pool_is_small_too() {
+    let pool = Pool::builder("busy with many orders")
+        .core_threads(4)
+        .queue(Queue::priority(100))
+        .recorder(10_000)
+        .build()
+        .unwrap();
+    let server = serve(&pool);
+    let mut tab = Listener::new(&server, "/api/v1/stream?page=pool&pool=1", None);
+    tab.next().unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        // Tasks of several names and levels, one after the other and never none; most of them find the queue full.
+        threads.spawn(|| {
+            let mut turn = 0_usize;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                turn += 1;
+                let name = ["refresh the orders", "send a mail", "write a report"][turn % 3];
+                let nap = move || std::thread::sleep(std::time::Duration::from_millis(1 + turn as u64 % 5));
+                let task = pool
+                    .task(nap)
+                    .name(name)
+                    .priority(punctual::Priority::level(turn as u8 % 4));
+                if task.submit().is_err() {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            }
+        });
+        let frames: Vec<Value> = (0..5).filter_map(|_| Some(tab.next()?.1)).collect();
+        // Before anything can fail.
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(frames.len(), 5);
+        for frame in frames {
+            let bytes = frame.to_string().len();
+            let parts: Vec<_> = frame["detail"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, part)| (name, part.to_string().len()))
+                .collect();
+            assert!(bytes <= 4 * 1024, "{bytes} bytes: {parts:?} {frame}");
+        }
+    });
 }

@@ -163,7 +163,7 @@ impl Ask {
     }
 }
 
-/// A pool with one worker and one task that stays until the sender is dropped, and a dashboard of it.
+/// A dashboard of the pool, whose token is known.
 pub(crate) fn builder(pool: &Pool) -> DashboardBuilder {
     Dashboard::builder().pool(pool.control()).token(TOKEN)
 }
@@ -172,6 +172,7 @@ pub(crate) fn serve(pool: &Pool) -> Server {
     builder(pool).serve().unwrap()
 }
 
+/// One worker, and room for ten tasks.
 pub(crate) fn pool(name: &str) -> Pool {
     Pool::builder(name)
         .core_threads(1)
