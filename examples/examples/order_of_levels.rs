@@ -1,5 +1,6 @@
 //! How far stealing bends the order of levels: how many usual tasks begin between the submission of an urgent one and its
-//! start. Two workers, each with a backlog in its deque; everything is submitted from inside.
+//! start. Two workers, each with a backlog in its deque; the urgent ones are submitted from inside, every tenth by a usual task,
+//! or from outside, at any moment of one.
 
 use punctual::{Capacity, Pool, Priority, PriorityQueue, Queue, task};
 use std::sync::atomic::AtomicUsize;
@@ -19,8 +20,19 @@ struct Seen {
     overtaken: Arc<Mutex<Vec<usize>>>,
 }
 
-/// One usual task; it submits the next one, and every tenth an urgent one before that.
-fn step(left: usize, seen: Seen) {
+impl Seen {
+    /// An urgent task that notes how many usual ones have begun since this call.
+    fn urgent(&self) -> impl FnOnce() + Send + 'static + use<> {
+        let (then, seen) = (self.begun.load(SeqCst), self.clone());
+        move || {
+            let overtaken = seen.begun.load(SeqCst).saturating_sub(then);
+            seen.overtaken.lock().unwrap().push(overtaken);
+        }
+    }
+}
+
+/// One usual task; it submits the next one, and every tenth an urgent one before that, if these come from inside.
+fn step(left: usize, from_inside: bool, seen: Seen) {
     seen.begun.fetch_add(1, SeqCst);
     let begin = Instant::now();
     while begin.elapsed() < WORK {
@@ -29,18 +41,14 @@ fn step(left: usize, seen: Seen) {
     let Some(pool) = task::current_executor().filter(|_| left > 0) else {
         return;
     };
-    if left.is_multiple_of(10) {
-        let (then, of_urgent) = (seen.begun.load(SeqCst), seen.clone());
-        let urgent = move || {
-            let overtaken = of_urgent.begun.load(SeqCst) - then;
-            of_urgent.overtaken.lock().unwrap().push(overtaken);
-        };
-        pool.task(urgent).priority(Priority::URGENT).execute().unwrap();
+    if from_inside && left.is_multiple_of(10) {
+        let urgent = pool.task(seen.urgent()).priority(Priority::URGENT);
+        urgent.execute().unwrap();
     }
-    pool.execute(move || step(left - 1, seen)).unwrap();
+    pool.execute(move || step(left - 1, from_inside, seen)).unwrap();
 }
 
-fn measure(name: &str, queue: PriorityQueue) -> Result<(), punctual::ConfigError> {
+fn measure(name: &str, from_inside: bool, queue: PriorityQueue) -> Result<(), punctual::ConfigError> {
     let pool = Pool::builder("levels")
         .core_threads(WORKERS)
         .queue(queue)
@@ -50,9 +58,17 @@ fn measure(name: &str, queue: PriorityQueue) -> Result<(), punctual::ConfigError
         let (own, seen) = (pool.clone(), seen.clone());
         let begin = move || {
             (0..100).for_each(|_| own.execute(|| ()).unwrap());
-            step(STEPS, seen);
+            step(STEPS, from_inside, seen);
         };
         pool.execute(begin).unwrap();
+    }
+    // While they are at work; the pause is what makes each come at another moment.
+    while !from_inside && seen.begun.load(SeqCst) < WORKERS * STEPS {
+        pool.task(seen.urgent())
+            .priority(Priority::URGENT)
+            .execute()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(50));
     }
     assert!(pool.wait_idle(Duration::from_secs(60)));
     let mut overtaken = seen.overtaken.lock().unwrap().clone();
@@ -61,7 +77,8 @@ fn measure(name: &str, queue: PriorityQueue) -> Result<(), punctual::ConfigError
         |most: usize| 100.0 * overtaken.partition_point(|each| *each <= most) as f64 / overtaken.len() as f64;
     let at = |quantile: f64| overtaken[((overtaken.len() - 1) as f64 * quantile) as usize];
     println!(
-        "{name:9} {} urgent tasks; overtaken by none {:.1} %, at most 1 {:.2} %, at most 2 {:.2} %; 99.9 % by {} or less, all by {}",
+        "{name:9} {:8} {} urgent tasks; overtaken by none {:.1} %, at most 1 {:.2} %, at most 2 {:.2} %; 99.9 % by {} or less, all by {}",
+        if from_inside { "inside" } else { "outside" },
         overtaken.len(),
         part(0),
         part(1),
@@ -73,9 +90,10 @@ fn measure(name: &str, queue: PriorityQueue) -> Result<(), punctual::ConfigError
 }
 
 fn main() -> Result<(), punctual::ConfigError> {
-    measure("shared", Queue::priority(Capacity::Unbounded).strict())?;
-    measure(
-        "stealing",
-        Queue::priority(Capacity::Unbounded).strict().stealing(),
-    )
+    let queue = || Queue::priority(Capacity::Unbounded).strict();
+    for from_inside in [true, false] {
+        measure("shared", from_inside, queue())?;
+        measure("stealing", from_inside, queue().stealing())?;
+    }
+    Ok(())
 }

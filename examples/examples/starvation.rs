@@ -3,6 +3,7 @@
 //! `cargo run -p punctual-examples --example starvation -- starvation.svg`
 
 use punctual::{Pool, Priority, PriorityQueue, Queue};
+use punctual_examples::chart::Chart;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,25 +16,24 @@ fn main() -> Outcome<()> {
     let path = std::env::args().nth(1).map(Into::into);
     let path = path.unwrap_or_else(|| std::env::temp_dir().join("starvation.svg"));
     let (queue, step) = (|| Queue::priority(256), Duration::from_millis(100));
-    let mut svg = String::from(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1400 200">"#);
-    svg += r##"<rect width="1000" height="200" fill="#f4ecd8"/>"##; // the flood, a unit a millisecond
-    for (name, colour, queue) in [
-        ("strict", "firebrick", queue().strict()),
-        ("aging", "steelblue", queue().aging(step)),
-        ("shares", "seagreen", queue().shares([50, 30, 15, 5])),
+    let mut chart = Chart::new(
+        "low tasks that have run, while urgent ones keep coming",
+        FLOOD,
+        LOW,
+    );
+    for (name, queue) in [
+        ("strict", queue().strict()),
+        ("aging(100 ms)", queue().aging(step)),
+        ("shares(50, 30, 15, 5)", queue().shares([50, 30, 15, 5])),
     ] {
         let ran = flooded(queue)?;
         let early = ran.iter().filter(|when| **when < FLOOD).count();
-        println!("{name} ({colour}): {early} of {LOW} ran during the flood");
-        assert!(name == "strict" || early > 0, "rescued");
-        for (count, when) in ran.iter().enumerate() {
-            let (x, y) = (when.as_millis(), 195 - 5 * count);
-            svg +=
-                &format!(r#"<circle cx="{x}" cy="{y}" r="3" fill="{colour}"><title>{name}</title></circle>"#);
-        }
+        println!("{name}: {early} of {LOW} ran during the flood");
+        assert_eq!(early == 0, name == "strict", "starved, or rescued");
+        chart.add(name, &ran);
     }
     println!("how many have run, over time: {}", path.display());
-    Ok(std::fs::write(&path, svg + "</svg>\n")?)
+    Ok(std::fs::write(&path, chart.svg())?)
 }
 
 /// When each task of low priority ran.

@@ -1,5 +1,7 @@
 //! Examples live in `examples/examples`, one feature a file. Here is only what several of them need: a way to keep
-//! workers busy, so that a queue fills at a known moment, and one to keep planned panics off the terminal.
+//! workers busy, so that a queue fills at a known moment, one to keep planned panics off the terminal, and a chart.
+
+pub mod chart;
 
 use punctual::Executor;
 use std::error::Error;

@@ -16,7 +16,7 @@ punctual-bench: Punctual and its peers, interleaved in one run
 
 usage: punctual-bench [OPTIONS]
        punctual-bench ir A|B|C|G PEER TASKS   one bare pass, for valgrind --tool=callgrind
-       punctual-bench cost [--tasks N] [--rounds N] [--against OTHER]   what statistics and the recorder cost
+       punctual-bench cost [--tasks N] [--rounds N] [--against OTHER] [--gate]   what statistics and the recorder cost
 
   --quick        smaller sizes, 6 rounds: a good quarter of an hour instead of more than an hour
   --only X       only this scenario, by its letter, or one part of it, as G-churn (repeatable; see --list)

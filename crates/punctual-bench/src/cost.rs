@@ -6,8 +6,10 @@
 //! ```text
 //! cargo build --release -p punctual-bench
 //! RUSTFLAGS="--cfg punctual_no_statistics" cargo build --release -p punctual-bench --target-dir target/bare
-//! target/release/punctual-bench cost --against target/bare/release/punctual-bench
+//! target/release/punctual-bench cost --gate --against target/bare/release/punctual-bench
 //! ```
+//!
+//! With `--gate` the exit code is 1 if a target is missed, and one that could not be measured is missed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -23,6 +25,32 @@ const PASSES: u64 = 5;
 /// Events that the recorded pool keeps.
 const EVENTS: usize = 100_000;
 
+/// What statistics and the recorder may cost, in nanoseconds per task.
+const STATISTICS_TARGET: f64 = 12.0;
+const RECORDER_TARGET: f64 = 120.0;
+
+/// What they cost.
+struct Costs {
+    /// Unknown without a build to compare with.
+    statistics: Option<f64>,
+    recorder: f64,
+}
+
+impl Costs {
+    /// The targets that are missed, or not known to be met.
+    fn missed(&self) -> Vec<&'static str> {
+        let is_missed = |cost: Option<f64>, target: f64| cost.is_none_or(|cost| cost > target);
+        let targets = [
+            ("statistics", self.statistics, STATISTICS_TARGET),
+            ("the recorder", Some(self.recorder), RECORDER_TARGET),
+        ];
+        let missed = targets
+            .into_iter()
+            .filter(|(_, cost, target)| is_missed(*cost, *target));
+        missed.map(|(name, ..)| name).collect()
+    }
+}
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
@@ -30,6 +58,8 @@ pub(crate) struct Cost {
     pub(crate) rounds: usize,
     /// The same program, built without statistics.
     pub(crate) against: Option<PathBuf>,
+    /// Whether a missed target is a failure.
+    pub(crate) gate: bool,
     /// Hidden: this process is one side of one round.
     pub(crate) pass: Option<bool>,
 }
@@ -40,6 +70,7 @@ impl Default for Cost {
             tasks: 500_000,
             rounds: 11,
             against: None,
+            gate: false,
             pass: None,
         }
     }
@@ -60,10 +91,11 @@ impl Cost {
                 "--tasks" => cost.tasks = number(value()?)?,
                 "--rounds" => cost.rounds = number(value()?)? as usize,
                 "--against" => cost.against = Some(PathBuf::from(value()?)),
+                "--gate" => cost.gate = true,
                 "--pass" => cost.pass = Some(value()? == "recorded"),
                 other => {
                     return Err(format!(
-                        "cost takes --tasks, --rounds and --against, not {other:?}"
+                        "cost takes --tasks, --rounds, --against and --gate, not {other:?}"
                     ));
                 }
             }
@@ -77,7 +109,14 @@ impl Cost {
             return ExitCode::SUCCESS;
         }
         match self.compare() {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(costs) => {
+                let missed = costs.missed();
+                if self.gate && !missed.is_empty() {
+                    eprintln!("punctual-bench: target missed: {}", missed.join(", "));
+                    return ExitCode::FAILURE;
+                }
+                ExitCode::SUCCESS
+            }
             Err(message) => {
                 eprintln!("punctual-bench: {message}");
                 ExitCode::FAILURE
@@ -85,7 +124,7 @@ impl Cost {
         }
     }
 
-    fn compare(&self) -> Result<(), String> {
+    fn compare(&self) -> Result<Costs, String> {
         let own = std::env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
         let (mut plain, mut recorded, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.rounds {
@@ -97,21 +136,25 @@ impl Cost {
         }
         let plain = median(plain);
         println!("A, as it is             {plain:8.1} ns per task");
+        let mut costs = Costs {
+            statistics: None,
+            recorder: 0.0,
+        };
         if !bare.is_empty() {
             let bare = median(bare);
+            let cost = plain - bare;
             println!("A, without statistics   {bare:8.1} ns per task");
-            println!(
-                "  statistics cost       {:8.1} ns per task (target: at most 12)",
-                plain - bare
-            );
+            println!("  statistics cost       {cost:8.1} ns per task (target: at most {STATISTICS_TARGET})");
+            costs.statistics = Some(cost);
         }
         let recorded = median(recorded);
+        costs.recorder = recorded - plain;
         println!("A, recorded             {recorded:8.1} ns per task");
         println!(
-            "  the recorder costs    {:8.1} ns per task (target: at most 120)",
-            recorded - plain
+            "  the recorder costs    {:8.1} ns per task (target: at most {RECORDER_TARGET})",
+            costs.recorder
         );
-        Ok(())
+        Ok(costs)
     }
 
     fn child(&self, program: &Path, side: &str) -> Result<f64, String> {
@@ -151,12 +194,24 @@ mod tests {
     #[test]
     fn words_are_read_and_wrong_ones_named() {
         let words = |text: &str| Cost::parse(text.split(' ').map(str::to_owned));
-        let cost = words("--tasks 10 --rounds 3 --against x").unwrap();
-        assert_eq!((cost.tasks, cost.rounds), (10, 3));
+        let cost = words("--tasks 10 --rounds 3 --gate --against x").unwrap();
+        assert_eq!((cost.tasks, cost.rounds, cost.gate), (10, 3, true));
         assert_eq!(cost.against, Some(PathBuf::from("x")));
         assert!(words("--tasks 0").unwrap_err().contains("\"0\""));
         assert!(words("--fast").unwrap_err().contains("--fast"));
         assert!(words("--rounds").unwrap_err().contains("needs a value"));
+    }
+
+    #[test]
+    fn a_target_that_is_missed_or_not_measured_is_named() {
+        let missed = |statistics, recorder| {
+            let costs = Costs { statistics, recorder };
+            costs.missed()
+        };
+        assert_eq!(missed(Some(12.0), 120.0), [""; 0]);
+        assert_eq!(missed(Some(-1.0), 0.0), [""; 0], "noise may be less than nothing");
+        assert_eq!(missed(Some(12.1), 120.0), ["statistics"]);
+        assert_eq!(missed(None, 120.1), ["statistics", "the recorder"]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
 
-/// A dump of more is no dump of ours: a recorder is bounded.
-const MOST_BYTES: u64 = 256 << 20;
+/// A dump of more is no dump of ours, and the page would not take it: a recorder is bounded.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// A page that is being served.
 pub(crate) struct Page {

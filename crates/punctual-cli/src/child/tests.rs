@@ -89,7 +89,9 @@ fn a_token_that_fires_ends_the_whole_group_politely() {
             self.0.cancel();
         }
     }
-    let script = OsString::from("trap 'echo bye; exit 0' TERM; sleep 1000 & echo ready; wait");
+    // By then the first sleep is a program: between fork and exec it is a shell that has the handler, and a signal
+    // that comes in that moment is lost.
+    let script = OsString::from("trap 'echo bye; exit 0' TERM; sleep 1000 & sleep 0.1; echo ready; wait");
     let arguments = [OsStr::new("-c"), &script];
     let mut sink = Fire(fires, Capture::new(100));
     let ended = run(&shell(&arguments), &token, &mut sink);

@@ -2,7 +2,9 @@
 //! pass (cold), the one after a random-order cancel (warm), and the cancels of both orders.
 //!
 //! Odd passes cancel in random order, even ones in the order of insertion. For the random order the handles are
-//! shuffled beforehand: to find the handle is the bench's work and not the peer's.
+//! shuffled beforehand: to find the handle is the bench's work and not the peer's. Nothing is allocated between the passes:
+//! for one large piece glibc merges all the small ones that were freed, and who boxes its timers would find the memory of the
+//! next pass in order, as no program leaves it that does anything else meanwhile.
 
 use std::{
     hint::black_box,
@@ -73,17 +75,19 @@ pub(super) fn empty<T: Insertion>(timers: &mut T, places: &mut [Option<T::Handle
 pub(crate) fn run<T: Insertion>(timers: &mut T, count: u64, passes: u64) -> Figures {
     let mut rng = Shuffler::new(SEED);
     let mut places = touched_places::<T::Handle>(count);
+    let rounds = passes.max(1).div_ceil(2) as usize;
+    let delays: Vec<_> = (0..2 * rounds).map(|_| far_and_near(&mut rng, count)).collect();
     let per_timer = |time: Duration| time.as_nanos() as f64 / count as f64;
     let (mut cold, mut warm, mut random, mut order) = (None, 0.0, 0.0, 0.0);
-    for _ in 0..passes.max(1).div_ceil(2) {
-        let insert = pass(timers, &mut rng, &mut places, |rng, places, timers| {
+    for pair in delays.chunks_exact(2) {
+        let insert = pass(timers, &pair[0], &mut places, |places, timers| {
             rng.shuffle(places);
             let (time, removed) = empty(timers, places);
             random = per_timer(time);
             removed
         });
         cold.get_or_insert(per_timer(insert));
-        let insert = pass(timers, &mut rng, &mut places, |_, places, timers| {
+        let insert = pass(timers, &pair[1], &mut places, |places, timers| {
             let (time, removed) = empty(timers, places);
             order = per_timer(time);
             removed
@@ -101,15 +105,14 @@ pub(crate) fn run<T: Insertion>(timers: &mut T, count: u64, passes: u64) -> Figu
 /// The time of the insertion. Whoever tells has to have cancelled or run each timer.
 fn pass<T: Insertion>(
     timers: &mut T,
-    rng: &mut Shuffler,
+    delays: &[Duration],
     places: &mut [Option<T::Handle>],
-    cancel: impl FnOnce(&mut Shuffler, &mut [Option<T::Handle>], &mut T) -> u64,
+    cancel: impl FnOnce(&mut [Option<T::Handle>], &mut T) -> u64,
 ) -> Duration {
     let count = places.len() as u64;
-    let delays = far_and_near(rng, count);
     let before = FIRED.load(Relaxed);
-    let time = fill(timers, &delays, places);
-    let removed = cancel(rng, places, timers);
+    let time = fill(timers, delays, places);
+    let removed = cancel(places, timers);
     // A lost timer lets this hang, and the parent says so.
     while T::TELLS && removed + (FIRED.load(Relaxed) - before) < count {
         thread::yield_now();
