@@ -23,6 +23,8 @@ pub(crate) struct Counters {
     mistaken: AtomicU64,
     /// Polls after which a future was not ready: its worker is free, as after an end.
     suspended: AtomicU64,
+    /// Futures that were polled again by a worker that had kept them, or had them from another.
+    yielded: unmodelled::AtomicU64,
     polls: AtomicU64,
     parks: AtomicU64,
     /// How often a worker was called from its sleep, found nothing, and went back.
@@ -49,6 +51,7 @@ pub(crate) struct Totals {
     signalled: u64,
     mistaken: u64,
     pub(crate) suspended: u64,
+    pub(crate) yielded: u64,
     pub(crate) polls: u64,
     pub(crate) parks: u64,
     pub(crate) in_vain: u64,
@@ -64,6 +67,7 @@ impl Counters {
             signalled: AtomicU64::new(0),
             mistaken: AtomicU64::new(0),
             suspended: AtomicU64::new(0),
+            yielded: unmodelled::AtomicU64::new(0),
             polls: AtomicU64::new(0),
             parks: AtomicU64::new(0),
             in_vain: unmodelled::AtomicU64::new(0),
@@ -99,6 +103,13 @@ impl Counters {
     pub(crate) fn suspend(&self) {
         bump(&self.suspended);
         self.oddly.store(SUSPENDED, Relaxed);
+    }
+    /// The same of several that this worker kept.
+    pub(crate) fn suspend_many(&self, futures: usize) {
+        add(&self.suspended, futures as u64);
+    }
+    pub(crate) fn take_yielded(&self) {
+        add_one(&self.yielded);
     }
     pub(crate) fn poll(&self) {
         bump(&self.polls);
@@ -137,6 +148,7 @@ impl Counters {
             panicked: self.panicked.load(Acquire),
             finished: self.finished.load(Acquire),
             suspended: self.suspended.load(Acquire),
+            yielded: self.yielded.load(Relaxed),
             polls: self.polls.load(Relaxed),
             parks: self.parks.load(Relaxed),
             in_vain: self.in_vain.load(Relaxed),
@@ -158,6 +170,11 @@ impl Totals {
     /// How often a worker was done with a task, for ever or until it is woken.
     pub(crate) fn left(&self) -> u64 {
         self.ended() + self.suspended
+    }
+
+    /// How often a worker was done with a task, for ever, until it is woken, or until it is its turn again.
+    pub(crate) fn turns(&self) -> u64 {
+        self.left() + self.yielded
     }
 
     /// Tasks that returned and were not cancelled meanwhile.
@@ -183,7 +200,12 @@ impl Totals {
 /// A single writer's increment.
 #[inline]
 fn bump(counter: &AtomicU64) {
-    counter.store(counter.load(Relaxed) + 1, Release);
+    add(counter, 1);
+}
+
+#[inline]
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Relaxed) + more, Release);
 }
 
 /// The same where no order is asked for.
@@ -199,6 +221,7 @@ impl std::ops::AddAssign for Totals {
         self.signalled += other.signalled;
         self.mistaken += other.mistaken;
         self.suspended += other.suspended;
+        self.yielded += other.yielded;
         self.polls += other.polls;
         self.parks += other.parks;
         self.in_vain += other.in_vain;

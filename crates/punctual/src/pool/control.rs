@@ -340,7 +340,7 @@ impl Engine {
     /// What these threads did to be watched.
     fn add_effort(&self, effort: &mut Effort) {
         let observed = &self.observed;
-        effort.tasks += self.staff.lock().read().totals().left();
+        effort.tasks += self.staff.lock().read().totals().turns();
         effort.runs += observed.run.samples() + observed.names.samples();
         effort.waits += observed.wait.samples() + observed.wake.samples();
     }
@@ -371,7 +371,7 @@ impl Engine {
                 number: post.number,
                 part: self.name.clone(),
                 running: running.collect(),
-                ended: post.counters.read().left(),
+                ended: post.counters.read().turns(),
             }
         };
         let mut workers: Vec<WorkerStats> = posts.iter().map(of).collect();

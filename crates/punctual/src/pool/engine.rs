@@ -51,13 +51,15 @@ pub(super) struct Counts {
     pub(super) timed: timers::Reading,
     staff: staff::Reading,
     pub(super) crew: CrewReading,
+    /// Futures that workers keep: taken, and not at work.
+    yielded: u64,
 }
 
 impl Counts {
     /// Tasks that run.
     pub(super) fn active(&self) -> usize {
         let tally = self.queue.with(&self.timed.due);
-        (tally.taken + tally.joined + tally.resumed - self.staff.totals().left()) as usize
+        (tally.taken + tally.joined + tally.resumed - self.staff.totals().left() - self.yielded) as usize
     }
 }
 
@@ -419,13 +421,17 @@ impl Engine {
     /// What waits, runs and has ended, at one moment.
     pub(super) fn counts(&self) -> Counts {
         // Inside the consumers' lock no task is taken, so what has ended is part of what was taken.
-        let settled = || self.timers.tally(|| self.staff.lock().read());
-        let (queue, (timed, staff), crew) = self.room.tally(settled, Crew::read);
+        let settled = || {
+            let settled = || self.timers.tally(|| self.staff.lock().read());
+            self.room.count_yielded(settled)
+        };
+        let (queue, ((timed, staff), yielded), crew) = self.room.tally(settled, Crew::read);
         Counts {
             queue,
             timed,
             staff,
             crew,
+            yielded,
         }
     }
 
@@ -443,11 +449,12 @@ impl Engine {
             timed,
             staff,
             crew,
+            yielded,
         } = counts;
         let tally = queue.with(&timed.due);
         let delayed = timed.counts;
         let totals = staff.totals();
-        let busy = (tally.taken + tally.resumed - staff.own_ends()) as usize;
+        let busy = (tally.taken + tally.resumed - staff.own_ends() - yielded) as usize;
         let queued = tally.waiting() as usize;
         let in_lines = self.oldest_in_lines();
         let oldest = in_lines.into_iter().chain([self.room.oldest()]).flatten().min();
@@ -464,7 +471,7 @@ impl Engine {
             size: crew.size,
             threads: crew.threads,
             active,
-            suspended: totals.suspended.saturating_sub(tally.resumed) as usize,
+            suspended: (totals.suspended.saturating_sub(tally.resumed) + yielded) as usize,
             idle: crew.threads.saturating_sub(busy),
             spare: crew.spare,
             largest: crew.largest,
@@ -499,7 +506,7 @@ impl Engine {
             parks: totals.parks,
             spurious_wakeups: totals.in_vain,
             polls: totals.polls,
-            wakes: tally.woken,
+            wakes: tally.woken + totals.yielded,
             wake: self.observed.wake.snapshot(),
             queued_local: queued.min(self.room.depth_of_deques() as usize),
             steals: thefts.stolen,

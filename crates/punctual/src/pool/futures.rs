@@ -17,7 +17,9 @@ use super::crew::Crew;
 use super::engine::Engine;
 use super::state::State;
 use crate::handle::cancel;
+use crate::observe::counters::Counters;
 use crate::queue::producers::Producers;
+use crate::queue::yielded::OwnYields;
 use crate::sync::unmodelled::Relaxed;
 use crate::sync::{Arc, Lock};
 use crate::task::Class;
@@ -137,6 +139,30 @@ impl Engine {
         // A worker that has just ended its poll looks for the next task anyway.
         if !by_its_worker {
             self.call_for_woken(may_grow);
+        }
+    }
+
+    /// A future that was woken during its poll stays with the worker that polled it.
+    pub(crate) fn keep_yielded(&self, own: &Arc<OwnYields>, entry: Entry) {
+        if self.is_forked() {
+            let _ = entry.into_raw();
+            return;
+        }
+        self.room.keep_yielded(own, entry, || self.clock.tick());
+    }
+
+    /// A worker has no time for the futures that it keeps: they go to the end of the queue. By the worker itself, whose counters
+    /// these are.
+    pub(crate) fn give_yields_away(&self, own: &OwnYields, counters: &Counters) {
+        if !own.has_some() {
+            return;
+        }
+        // As suspended, before anybody can take them.
+        for entry in self
+            .room
+            .empty_yielded(own, |futures| counters.suspend_many(futures))
+        {
+            self.queue_woken(entry, false);
         }
     }
 

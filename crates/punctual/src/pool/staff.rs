@@ -5,6 +5,7 @@
 
 use super::engine::Engine;
 use crate::observe::counters::{Counters, Totals};
+use crate::queue::yielded::OwnYields;
 use crate::sync::atomic::Ordering::AcqRel;
 use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, JoinHandle, Lock, Padded};
@@ -24,6 +25,8 @@ pub(crate) struct Post {
     pub(crate) counters: Padded<Counters>,
     /// Of the tasks that it ran in place, inside others: they occupy no worker of their own.
     pub(crate) aside: Counters,
+    /// Futures that it keeps, where it does.
+    pub(crate) yields: Arc<OwnYields>,
     pub(crate) bed: Arc<Bed>,
     pub(crate) visible: Visible,
     /// The running task's name, where somebody may have to name it.
@@ -40,6 +43,7 @@ impl Post {
             number,
             counters: Padded(Counters::new()),
             aside: Counters::new(),
+            yields: OwnYields::new(),
             bed: Arc::new(Bed::new()),
             visible: Visible::new(),
             label: Lock::new(None),
@@ -57,7 +61,7 @@ impl Post {
         if began > 0 {
             return Duration::from_nanos(now.saturating_sub(began));
         }
-        let ended = self.counters.read().left();
+        let ended = self.counters.read().turns();
         let mut seen = self.seen.lock();
         let since = match *seen {
             Some((count, since)) if count == ended => since,

@@ -476,7 +476,7 @@ impl Engine {
 
     /// Whether there is anything to take, at a glance.
     pub(crate) fn has_work(&self) -> bool {
-        !self.room.looks_empty() || !self.timers.due.looks_empty()
+        !self.room.looks_empty() || !self.timers.due.looks_empty() || self.room.offers_yields()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Waiting rooms.
 //!
 //! In: records, under the producers' lock, where order, acceptance, capacity and closing are decided together. Out:
-//! one record at a time, under the consumers' lock; or from the [`deque`] of a worker. A queue knows no workers and wakes
+//! one record at a time, under the consumers' lock; or from the [`deque`] of a worker, or from what [`yielded`] to it. A queue knows no workers and wakes
 //! nobody: it answers, and the pool acts. [`segment`] is the memory, [`chain`] the two ends of a log made of it, [`producers`] what is decided about
 //! one more record, [`counts`] what is counted, [`room`] the locks.
 
@@ -20,6 +20,7 @@ mod rules;
 mod segment;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
+pub(crate) mod yielded;
 
 pub(crate) use counts::{LevelTally, Tally};
 pub use levels::PriorityQueue;

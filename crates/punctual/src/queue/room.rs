@@ -26,6 +26,7 @@ use super::lines::{Fresh, Heads, Tails};
 use super::locals::Locals;
 use super::producers::{Gate, Producers};
 use super::segment::Owned;
+use super::yielded::Yields;
 use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
@@ -62,13 +63,15 @@ pub(crate) struct Room<G> {
     /// How many levels there are; none in a plain room.
     depth: usize,
     /// Whether something waits at the front; a hint without a lock.
-    has_front: AtomicBool,
+    pub(super) has_front: AtomicBool,
     /// Mirrors of the flags that are set under both locks.
     paused: AtomicBool,
     waited_for: AtomicBool,
     spares: Lock<Vec<Owned>>,
     /// What workers submitted from inside their tasks, where each has a deque.
     locals: Option<Box<Locals>>,
+    /// Futures that workers keep; in a plain room without deques.
+    pub(super) yields: Option<Box<Yields>>,
 }
 
 struct Consumers {
@@ -152,6 +155,7 @@ impl<G: Gate> Room<G> {
             waited_for: AtomicBool::new(false),
             spares: Lock::new(Vec::new()),
             locals,
+            yields: (discipline.is_none() && !steals).then(|| Box::new(Yields::new())),
         }
     }
 
@@ -428,6 +432,9 @@ impl<G: Gate> Room<G> {
             if let Some(locals) = &self.locals {
                 // Whoever takes from a deque now has seen it.
                 locals.settle();
+            }
+            if let Some(yields) = &self.yields {
+                yields.settle();
             }
         } else {
             self.mirror(&mut consumers, &producers);

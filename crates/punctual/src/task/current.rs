@@ -54,7 +54,7 @@ pub(crate) struct Frame<'a> {
 }
 
 /// The worker a thread is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Host<'a> {
     pub(crate) home: &'a HomeRef,
     /// The pool's number, see [`Place::Task`].
@@ -63,6 +63,8 @@ pub(crate) struct Host<'a> {
     pub(crate) pool: usize,
     /// For tasks that it runs in place.
     pub(crate) aside: &'a Counters,
+    /// To be called before it waits inside a task: gives to others what it keeps.
+    pub(crate) give_away: &'a dyn Fn(),
     pub(crate) visible: &'a Visible,
     /// Whether its task blocks, and has said so.
     pub(crate) is_in_section: &'a Cell<bool>,

@@ -152,6 +152,7 @@ fn run_visibly(home: &Books, mut slot: Slot, hooks: Hooks, visible: &Visible) {
         identity: 1,
         pool: 0,
         aside: &counters,
+        give_away: &|| (),
         visible,
         is_in_section: &is_in_section,
     };
@@ -166,6 +167,7 @@ fn run_visibly(home: &Books, mut slot: Slot, hooks: Hooks, visible: &Visible) {
             watched: hooks.watch_tasks(),
             names: None,
             tape: None,
+            again: None,
             notes: hooks.watch_tasks(),
         };
         runner.run(&mut slot);

@@ -283,11 +283,18 @@ impl Slot {
     /// A slot with a payload that never lay in a queue.
     pub(crate) fn holding<P: Payload>(class: Class, payload: P) -> Self {
         let mut slot = Slot::empty();
-        slot.class = class;
-        slot.table = Some(&P::TABLE);
-        // SAFETY: a payload is at most as long as the slot's words and no more than word-aligned.
-        unsafe { slot.words.as_mut_ptr().cast::<P>().write(payload) };
+        slot.hold(class, payload);
         slot
+    }
+
+    /// Fills an empty slot with such a payload.
+    #[inline]
+    pub(crate) fn hold<P: Payload>(&mut self, class: Class, payload: P) {
+        debug_assert!(self.table.is_none(), "a slot was filled over a task");
+        self.class = class;
+        self.table = Some(&P::TABLE);
+        // SAFETY: a payload is at most as long as the slot's words and no more than word-aligned.
+        unsafe { self.words.as_mut_ptr().cast::<P>().write(payload) };
     }
 
     /// Moves the payload out again.

@@ -42,7 +42,9 @@ pub(crate) struct Runner<'a> {
     pub(crate) names: Option<&'a NameSampler<'a>>,
     /// Where the pool records: of a worker's own tasks.
     pub(crate) tape: Option<&'a Tape<'a>>,
-    /// Either of these: one look for both.
+    /// Of a worker that keeps futures which are to be polled again: takes one that was woken during its poll.
+    pub(crate) again: Option<&'a dyn Fn(Entry)>,
+    /// Names or a tape: one look for both.
     pub(crate) notes: bool,
 }
 

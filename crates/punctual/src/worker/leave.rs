@@ -27,7 +27,8 @@ impl Engine {
                 // Whoever moved it there may not have come to say so.
                 self.attention.set(Attention::DUE, true);
             }
-            let may_take = (!is_empty && !producers.is_paused()) || has_due;
+            let has_yields = self.room.offers_yields();
+            let may_take = (!is_empty && !producers.is_paused()) || has_due || has_yields;
             // Somebody who removes a task is about to give its slot to one that waits in a view.
             let is_awaited = producers.has_some_aside(&self.room);
             let is_over = producers.is_closed()

@@ -16,6 +16,7 @@ mod search;
 pub(crate) mod section;
 pub(crate) mod spare;
 mod steal;
+mod yields;
 
 use crate::observe::named::NameSampler;
 use crate::observe::split::Looker;
@@ -25,6 +26,7 @@ use crate::pool::staff::{Departure, Post};
 use crate::queue::kind;
 use crate::sync::unmodelled::Relaxed;
 use crate::sync::{self, Arc, Patience, is_multi_core};
+use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
 use crate::task::tape::Tape;
@@ -38,11 +40,13 @@ use steal::Thief;
 pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> {
     let is_in_section = Cell::new(false);
     let local = engine.room.locals().map(|locals| locals.join(engine.identity()));
+    let give_away = || engine.give_yields_away(&post.yields, &post.counters);
     let host = Host {
         home: &engine.home,
         identity: engine.identity(),
         pool: engine.top().identity(),
         aside: &post.aside,
+        give_away: &give_away,
         visible: &post.visible,
         is_in_section: &is_in_section,
     };
@@ -61,7 +65,10 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         let tape = engine.recording.as_ref();
         let tape = tape.map(|recording| Tape::new(recording, &engine.clock, post.number, &post.began));
         let names = NameSampler::new(&engine.top().observed.names, &engine.clock);
+        let again = |entry| engine.keep_yielded(&post.yields, entry);
+        let keeps_yields = engine.room.keeps_yields();
         let runner = Runner {
+            again: keeps_yields.then_some(&again as &dyn Fn(Entry)),
             names: Some(&names),
             tape: tape.as_ref(),
             notes: engine.watched || tape.is_some(),
@@ -103,6 +110,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             None => work(),
         }?;
         worker.leave_deque();
+        worker.leave_yields();
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(|| hook());
         }
@@ -213,10 +221,10 @@ impl Worker<'_> {
             if found == Some(true) {
                 return true;
             }
-        } else if self.thief.is_none() {
-            return search::search(self.engine, slot);
+        } else if self.thief.is_none() && search::search(self.engine, slot) {
+            return true;
         }
-        let is_found = self.look_everywhere(slot);
+        let is_found = self.look_at_yields(slot) || self.look_everywhere(slot);
         if is_found {
             self.warm();
         }
@@ -238,10 +246,17 @@ impl Worker<'_> {
     #[inline(always)]
     fn next<const KIND: u8>(&mut self, slot: &mut Slot) -> Result<(), Departure> {
         if self.engine.attention.is_wanted() && self.attend(slot)? {
+            self.offer_yields();
+            return Ok(());
+        }
+        if KIND == kind::PLAIN && self.post.yields.has_some() && self.take_yielded(slot) {
             return Ok(());
         }
         if search::search_as::<KIND>(self.engine, slot, &mut self.patience) {
             self.lives_by_the_clock = false;
+            if KIND == kind::PLAIN {
+                self.offer_yields();
+            }
             return Ok(());
         }
         self.next_when_dry(slot)

@@ -42,6 +42,7 @@ impl Worker<'_> {
             if self.look(slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
                 // there is more (step 3 of the essay).
+                self.offer_yields();
                 self.stop_searching(searching);
                 self.idle_since = None;
                 return Ok(());
@@ -96,7 +97,7 @@ impl Worker<'_> {
             // such a time after it has stopped being idle (model `a_limit_is_set_while_the_last_worker_goes_to_work`).
             atomic::fence(SeqCst);
             let (is_unled, is_covered) = self.engine.needs_leader_after(self.stint);
-            let is_queue_empty = self.engine.room.is_empty();
+            let is_queue_empty = self.engine.room.is_empty() && !self.engine.room.offers_yields();
             if is_covered && is_queue_empty {
                 return;
             }
@@ -138,6 +139,8 @@ impl Worker<'_> {
             tape.rest();
         }
         let engine = self.engine;
+        // Nothing may be taken, or it would not lie down.
+        self.give_yields_away();
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
@@ -149,6 +152,7 @@ impl Worker<'_> {
         if let Some(thief) = &self.thief {
             thief.shrink();
         }
+        self.post.yields.shrink();
         // On a manual clock nobody trims: its hours pass in no time, and the memory is wanted again at once.
         let excess = if engine.clock.is_manual() {
             None

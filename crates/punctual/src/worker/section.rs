@@ -58,6 +58,7 @@ impl<'a> Section<'a> {
             return None;
         }
         host.is_in_section.set(true);
+        (host.give_away)();
         pool.count_ceded(&blocking);
         Some(Section {
             pool,

@@ -253,6 +253,8 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     let Some(engine) = engine_of(host.home).filter(|engine| !engine.is_forked()) else {
         return Ok(None);
     };
+    // Others have more time for what this worker keeps.
+    (host.give_away)();
     // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
     let from = engine.identity();
     let to = match sleep.part {
@@ -329,6 +331,7 @@ impl Engine {
             watched: self.watched,
             names: None,
             tape: None,
+            again: None,
             notes: self.watched,
         }
     }

@@ -152,6 +152,15 @@ impl Runner<'_> {
     /// The poll is over, and the future is not.
     fn suspend(&self, entry: Entry, waking: &Waking, view: Option<&Arc<View>>) {
         self.frame.end();
+        if view.is_none()
+            && waking.is_woken()
+            && let Some(again) = self.again
+        {
+            // Its record is this entry, whoever else wakes it. It counts as taken all the while.
+            let rest = waking.rest();
+            debug_assert_eq!(rest, Rest::Woken, "a wake is undone by a poll only");
+            return again(entry);
+        }
         // First: what is polled again was counted as suspended, and the slots are free for whoever comes next.
         self.counters.suspend();
         if let Some(view) = view {

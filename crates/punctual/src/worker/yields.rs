@@ -1,0 +1,55 @@
+//! A worker and the futures that it keeps: those that were woken during their own poll.
+//!
+//! In: its line ([`queue::yielded`](crate::queue::yielded), where the rules stand) and those of others. Out: the next one to poll;
+//! others called where it has no time for its own.
+
+use super::Worker;
+use crate::task::record::Slot;
+
+impl Worker<'_> {
+    /// Takes the oldest that it keeps, if its turn has come.
+    #[inline]
+    pub(super) fn take_yielded(&mut self, slot: &mut Slot) -> bool {
+        let is_taken = self.engine.room.take_yielded(&self.post.yields, slot);
+        if is_taken {
+            self.post.counters.take_yielded();
+            self.lives_by_the_clock = false;
+        }
+        is_taken
+    }
+
+    /// Nothing else is there: takes what it keeps itself, or some of what another keeps.
+    pub(super) fn look_at_yields(&mut self, slot: &mut Slot) -> bool {
+        let is_taken = self.engine.room.take_any_yielded(&self.post.yields, slot);
+        if is_taken {
+            self.post.counters.take_yielded();
+            self.lives_by_the_clock = false;
+        }
+        is_taken
+    }
+
+    /// It has another task: somebody else may take what it keeps.
+    #[inline(always)]
+    pub(super) fn offer_yields(&self) {
+        if self.post.yields.has_some() {
+            self.offer_kept();
+        }
+    }
+
+    #[cold]
+    fn offer_kept(&self) {
+        self.engine.room.offer_yields();
+        self.engine.idle.notify();
+    }
+
+    pub(super) fn give_yields_away(&self) {
+        self.engine
+            .give_yields_away(&self.post.yields, &self.post.counters);
+    }
+
+    /// It leaves: nothing is kept any more.
+    pub(super) fn leave_yields(&self) {
+        self.give_yields_away();
+        self.engine.room.forget_yields(&self.post.yields);
+    }
+}
