@@ -23,7 +23,7 @@ use crate::pool::engine::Engine;
 use crate::pool::fork;
 use crate::pool::keys::Key;
 use crate::pool::line::Permit;
-use crate::pool::owner::Owner;
+use crate::pool::owner::{Owner, Share};
 use crate::pool::reject::Patience;
 use crate::sync::Arc;
 use crate::task::block::{Entry, Options, Origin};
@@ -61,9 +61,7 @@ pub use weak::WeakExecutor;
 /// ```
 #[derive(Clone)]
 pub struct Executor {
-    // Beside the owner's own, so that a submission follows one pointer and not two.
-    engine: Arc<Engine>,
-    owner: Arc<Owner>,
+    share: Share,
     /// The rule its tasks are under; `None` for the pool itself. With one, or with a key, `class` says so.
     view: Option<Arc<View>>,
     /// The key of its tasks inside that view; see [`keyed`].
@@ -94,13 +92,12 @@ impl Executor {
             key: None,
             class,
             plain_generation: engine.plain_generation(),
-            engine,
-            owner,
+            share: Share::new(engine, owner),
         }
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+        self.share.engine()
     }
 
     /// Runs `f` some time soon, and forgets it. If it panics, the pool's failure sink is told.
@@ -111,7 +108,7 @@ impl Executor {
     {
         if const { fits_inline::<F>() } {
             match self
-                .engine
+                .engine()
                 .admit_plain(self.is_special(), self.class, Inline::new(f))
             {
                 Ok(_) => Ok(()),
@@ -120,7 +117,7 @@ impl Executor {
         } else {
             // Boxed before anything is locked.
             match self
-                .engine
+                .engine()
                 .admit_plain(self.is_special(), self.class, Boxed(Box::new(f)))
             {
                 Ok(_) => Ok(()),
@@ -142,15 +139,15 @@ impl Executor {
     {
         if self.is_special() && !self.is_only_recorded() {
             let f = unwrap(refused.payload);
-            return if self.engine.is_special() {
+            return if self.engine().is_special() {
                 self.execute_with(Options::default(), f)
             } else {
                 self.execute_in_view(f)
             };
         }
         let refused = if self.is_special() {
-            let at = self.engine.record_tick();
-            let Err(refused) = self.engine.admit(self.class, refused.payload) else {
+            let at = self.engine().record_tick();
+            let Err(refused) = self.engine().admit(self.class, refused.payload) else {
                 self.note_submitted::<F>(self.class, None, at);
                 return Ok(());
             };
@@ -158,7 +155,7 @@ impl Executor {
         } else {
             refused
         };
-        match self.engine.answer(self.class, refused, Patience::Policy) {
+        match self.engine().answer(self.class, refused, Patience::Policy) {
             Ok(_) => Ok(()),
             Err(refused) => Err(rejected(refused, unwrap)),
         }
@@ -166,7 +163,7 @@ impl Executor {
 
     /// Whether the recorder is all that makes it special.
     fn is_only_recorded(&self) -> bool {
-        self.engine.is_only_recorded() && !self.class.is_viewed()
+        self.engine().is_only_recorded() && !self.class.is_viewed()
     }
 
     /// Runs all of them, in order. Accepts the prefix that fits, many under one lock; for each of the others it asks the
@@ -193,7 +190,7 @@ impl Executor {
                 });
                 // The first was counted where it was refused.
                 let others = refused.task().len() - 1;
-                self.engine.count_refused(refused.reason(), others);
+                self.engine().count_refused(refused.reason(), others);
                 return Err(refused);
             }
         }
@@ -226,10 +223,10 @@ impl Executor {
     ) -> Result<(), Rejected<Vec<F>>> {
         let mut payloads = piece.into_iter().map(wrap).collect::<Vec<_>>().into_iter();
         loop {
-            let Err(refused) = self.engine.admit_many(self.class, &mut payloads) else {
+            let Err(refused) = self.engine().admit_many(self.class, &mut payloads) else {
                 return Ok(());
             };
-            if let Err(refused) = self.engine.answer(self.class, refused, Patience::Policy) {
+            if let Err(refused) = self.engine().answer(self.class, refused, Patience::Policy) {
                 let rest = |first| std::iter::once(first).chain(payloads).map(&mut unwrap).collect();
                 return Err(rejected(refused, rest));
             }
@@ -247,7 +244,7 @@ impl Executor {
             return self.submit_specially(f);
         }
         // No view and no options, so there is nothing to choose.
-        let entry = Entry::new(self.engine.origin(self.class), true, None, f);
+        let entry = Entry::new(self.engine().origin(self.class), true, None, f);
         // A closure and not the function's name: that would be called through a copy of its own.
         let admit = |engine: &Arc<Engine>, class, entry| engine.admit(class, entry);
         self.submit_entry(self.class, entry, Patience::Policy, admit)
@@ -260,7 +257,7 @@ impl Executor {
         T: Send + 'static,
     {
         if self.is_only_recorded() {
-            let entry = Entry::new(self.engine.origin(self.class), true, None, f);
+            let entry = Entry::new(self.engine().origin(self.class), true, None, f);
             return self.submit_entry(self.class, entry, Patience::Policy, |engine, class, entry| {
                 let at = engine.record_tick();
                 let admitted = engine.admit(class, entry)?;
@@ -268,7 +265,7 @@ impl Executor {
                 Ok(admitted)
             });
         }
-        if self.engine.is_special() {
+        if self.engine().is_special() {
             return self.submit_with(Options::default(), Patience::Policy, f);
         }
         // A view, and nothing else.
@@ -320,15 +317,15 @@ impl Executor {
                 Ok(options) => options,
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
-            if executor.engine.is_adapter() {
+            if executor.engine().is_adapter() {
                 // There is no line: whoever runs its tasks takes this one, or gives it back.
                 let entry = executor.entry(class, true, Some(options), f);
                 return executor.submit_entry(class, entry, Patience::Policy, Engine::admit_any);
             }
-            match executor.engine.wait_in_line().await {
+            match executor.engine().wait_in_line().await {
                 Ok(permit) => executor.submit_granted(class, options, permit, f),
                 Err(reason) => {
-                    executor.engine.count_refused(&reason, 1);
+                    executor.engine().count_refused(&reason, 1);
                     Err(Rejected::new(f, reason))
                 }
             }
@@ -349,15 +346,15 @@ impl Executor {
     {
         let entry = self.entry(class, true, Some(options), f);
         let block = entry.pointer();
-        let at = self.engine.record_tick();
-        match self.engine.publish(class, entry, true, permit) {
+        let at = self.engine().record_tick();
+        match self.engine().publish(class, entry, true, permit) {
             Ok(woke) => {
                 self.note_submitted::<F>(class, None, at);
                 // SAFETY: as in `submit_with`.
                 Ok(unsafe { TaskHandle::new(block, woke) })
             }
             Err(refused) => {
-                self.engine.count_refused(&refused.reason, 1);
+                self.engine().count_refused(&refused.reason, 1);
                 // SAFETY: as in `submit_with`.
                 Err(rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
             }
@@ -388,8 +385,8 @@ impl Executor {
         if let Some(priority) = own {
             return self.class.with_priority(priority);
         }
-        if !self.class.is_given() && self.engine.config.inherits_priority {
-            let engine = &self.engine;
+        if !self.class.is_given() && self.engine().config.inherits_priority {
+            let engine = self.engine();
             // One of the same pool, whatever part of it.
             let is_ours =
                 |home: &HomeRef| std::ptr::eq(home, &raw const engine.home) || engine.part_at(home).is_some();
@@ -417,8 +414,8 @@ impl Executor {
     #[must_use]
     pub fn downgrade(&self) -> WeakExecutor {
         WeakExecutor {
-            engine: Arc::downgrade(&self.engine),
-            owner: Arc::downgrade(&self.owner),
+            engine: Arc::downgrade(self.engine()),
+            owner: Arc::downgrade(self.share.owner()),
             view: self.view.clone(),
             key: self.key,
             class: self.class,
@@ -450,7 +447,7 @@ impl Executor {
             Ok(admitted)
         })?;
         if let Some(limit) = patience_in_queue {
-            self.engine.expire_in(handle.task_ref().reference(), limit);
+            self.engine().expire_in(handle.task_ref().reference(), limit);
         }
         Ok(handle)
     }
@@ -469,7 +466,7 @@ impl Executor {
         T: Send + 'static,
     {
         let block = entry.pointer();
-        let woke = match admit(&self.engine, class, entry) {
+        let woke = match admit(self.engine(), class, entry) {
             Ok(woke) => woke,
             Err(refused) => self.answer_entry::<F, T>(class, refused, patience)?,
         };
@@ -490,7 +487,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let answer = self.engine.answer(class, refused, patience);
+        let answer = self.engine().answer(class, refused, patience);
         // SAFETY: refused, so it was never published; the types are those it was made with.
         answer.map_err(|refused| rejected(refused, |entry| unsafe { entry.unmake::<(), F, T>() }))
     }
@@ -518,7 +515,7 @@ impl Executor {
         match admitted {
             Ok(_) => Ok(()),
             Err(refused) => {
-                let answered = self.engine.answer(self.class, refused, Patience::Policy);
+                let answered = self.engine().answer(self.class, refused, Patience::Policy);
                 // SAFETY: as in `submit_with`.
                 answered
                     .map(drop)
@@ -534,13 +531,13 @@ impl Executor {
     {
         let name = options.as_ref().and_then(|options| self.name_for_record(options));
         let entry = self.entry(class, false, options, f);
-        let at = self.engine.record_tick();
-        let admitted = match self.engine.admit_any(class, entry) {
+        let at = self.engine().record_tick();
+        let admitted = match self.engine().admit_any(class, entry) {
             Ok(_) => {
                 self.note_submitted::<F>(class, name.as_deref(), at);
                 Ok(false)
             }
-            Err(refused) => self.engine.answer(class, refused, Patience::Policy),
+            Err(refused) => self.engine().answer(class, refused, Patience::Policy),
         };
         // SAFETY: as in `submit_with`.
         admitted
@@ -550,14 +547,14 @@ impl Executor {
 
     /// A copy of the task's name, where the recorder will want it.
     pub(crate) fn name_for_record(&self, options: &Options) -> Option<Cow<'static, str>> {
-        self.engine.recording.as_ref()?;
+        self.engine().recording.as_ref()?;
         options.name.clone()
     }
 
     /// Where the pool records: a task of this type was accepted, which was brought at that time.
     pub(crate) fn note_submitted<F>(&self, class: Class, name: Option<&str>, at: Option<Tick>) {
-        self.engine.note_submitted(at, |recording| {
-            let room = &self.engine.room;
+        self.engine().note_submitted(at, |recording| {
+            let room = &self.engine().room;
             let level = room.is_levelled().then(|| room.level_of(class));
             recording.subject(std::any::type_name::<F>(), 0, name, level)
         });
@@ -567,10 +564,10 @@ impl Executor {
     /// decorators capture their context.
     #[cold]
     pub(crate) fn prepare(&self, mut options: Options) -> Result<Options, Reason> {
-        if self.engine.is_forked() {
+        if self.engine().is_forked() {
             return Err(Reason::Forked);
         }
-        let engine = &self.engine;
+        let engine = self.engine();
         let has_limits = options.expires_in.is_some() || options.limits != Limits::default();
         if has_limits && engine.is_adapter() {
             return Err(Reason::NoTimer);
@@ -603,7 +600,7 @@ impl Executor {
     /// Where a task made now belongs: for one task, which it must become.
     #[inline]
     pub(crate) fn origin(&self, class: Class) -> Origin {
-        let origin = self.engine.origin(class);
+        let origin = self.engine().origin(class);
         match self.own_view() {
             None => origin,
             Some(view) => Origin {
@@ -626,7 +623,7 @@ impl Executor {
     fn sampled(&self, view: &Arc<View>, mut options: Option<Options>) -> Option<Options> {
         let listed = view.chain().find(|view| view.shown.is_some());
         if let Some(weight) = listed.and_then(|view| view.sample()) {
-            let tick = self.engine.clock.tick();
+            let tick = self.engine().clock.tick();
             options.get_or_insert_default().arrival = Some(Arrival { tick, weight });
         }
         options
@@ -644,7 +641,7 @@ fn rejected<P, F>(refused: Refused<P>, unwrap: impl FnOnce(P) -> F) -> Rejected<
 /// The whole pool in one line; never waits for a lock.
 impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executor of {:?}", self.engine)
+        write!(f, "Executor of {:?}", self.engine())
     }
 }
 

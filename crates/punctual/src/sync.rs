@@ -15,7 +15,7 @@ pub(crate) mod lock;
 pub(crate) mod thread;
 pub(crate) mod wait;
 
-pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch};
+pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch, prefetch_to_write};
 pub(crate) use futex::sleep_exactly;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use futex::{monotonic, rough_monotonic};

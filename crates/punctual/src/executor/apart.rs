@@ -35,7 +35,7 @@ impl Executor {
     ///
     /// An error if the pool was built with `blocking_threads(0)`.
     pub fn blocking(&self) -> Result<Executor, ConfigError> {
-        let owner = self.owner.of_pool();
+        let owner = self.share.owner().of_pool();
         let part = Executor::part(owner.engine.blocking()?, owner.clone());
         Ok(part.at_priority_of(self))
     }
@@ -66,7 +66,7 @@ impl Executor {
     ///
     /// An error if `n` is 0.
     pub fn reserve(&self, n: usize) -> Result<Executor, ConfigError> {
-        let owner = self.owner.of_pool();
+        let owner = self.share.owner().of_pool();
         let reserved = owner.engine.reserve_annex(owner, n)?;
         Ok(Executor::of(reserved).at_priority_of(self))
     }

@@ -33,7 +33,7 @@ impl Executor {
     }
 
     fn find(&self, key: Key) -> Arc<View> {
-        self.engine.keys.with(key, || self.view_of_key(), Arc::clone)
+        self.engine().keys.with(key, || self.view_of_key(), Arc::clone)
     }
 
     fn view_of_key(&self) -> Arc<View> {
@@ -43,7 +43,24 @@ impl Executor {
             cap: ANY_NUMBER,
             name: None,
         };
-        View::new(self.engine.home.clone(), self.view.clone(), plan)
+        View::new(self.engine().home.clone(), self.view.clone(), plan)
+    }
+
+    /// The block of a task of this view, without options.
+    #[inline(always)]
+    fn entry_of<F, T>(&self, view: &Arc<View>, with_handle: bool, f: F) -> Entry
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let origin = Origin {
+            home: View::address(view),
+            ..self.engine().origin(self.class)
+        };
+        let entry = Entry::new(origin, with_handle, None, f);
+        // After the block: until now the view's memory was on its way.
+        View::share(view);
+        entry
     }
 
     /// Makes a task without options, and lets it in. Inside its callers: what it returns is large, and mostly not looked at.
@@ -53,33 +70,33 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let key = match self.key {
-            // What is measured is a matter of what the key is inside of.
-            Some(key) if !self.view.as_ref().is_some_and(|view| view.is_measured()) => key,
+        // What is measured is a matter of what a key is inside of.
+        let is_measured = self.view.as_ref().is_some_and(|view| view.is_measured());
+        let key = match (self.key, &self.view) {
+            (Some(key), _) if !is_measured => key,
+            (None, Some(view)) if !is_measured => {
+                View::prefetch(view);
+                let entry = self.entry_of(view, with_handle, f);
+                return (entry.pointer(), self.engine().admit_to_view(view, entry));
+            }
             _ => {
                 let entry = self.entry(self.class, with_handle, None, f);
                 let block = entry.pointer();
                 let admitted = match &self.view {
-                    Some(view) if self.key.is_none() => self.engine.admit_to_view(view, entry),
-                    _ => self.engine.admit_any(self.class, entry),
+                    Some(view) if self.key.is_none() => self.engine().admit_to_view(view, entry),
+                    _ => self.engine().admit_any(self.class, entry),
                 };
                 return (block, admitted);
             }
         };
         let enter = |view: &Arc<View>| {
-            let origin = Origin {
-                home: View::address(view),
-                ..self.engine.origin(self.class)
-            };
-            let entry = Entry::new(origin, with_handle, None, f);
-            // After the block: until now the view's memory was on its way.
-            View::share(view);
-            (entry.pointer(), self.engine.admit_if_open(view, entry))
+            let entry = self.entry_of(view, with_handle, f);
+            (entry.pointer(), self.engine().admit_if_open(view, entry))
         };
-        match self.engine.keys.with(key, || self.view_of_key(), enter) {
-            (block, Ok(is_in)) => (block, Ok(is_in && self.engine.idle.notify())),
+        match self.engine().keys.with(key, || self.view_of_key(), enter) {
+            (block, Ok(is_in)) => (block, Ok(is_in && self.engine().idle.notify())),
             // It may have to wait, which nobody does under that lock.
-            (block, Err(entry)) => (block, self.engine.admit_to_own_view(entry)),
+            (block, Err(entry)) => (block, self.engine().admit_to_own_view(entry)),
         }
     }
 }

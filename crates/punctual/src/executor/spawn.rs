@@ -56,7 +56,7 @@ impl Executor {
             return self.spawn_with(Options::default(), fut);
         }
         let class = self.class.future();
-        let entry = Entry::future(self.engine.origin(class), true, None, (), fut);
+        let entry = Entry::future(self.engine().origin(class), true, None, (), fut);
         self.spawn_entry(class, entry, |engine, class, entry| engine.admit(class, entry))
     }
 
@@ -78,10 +78,10 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
     /// ```
     pub fn block_on<Fut: Future>(&self, fut: Fut) -> Result<Fut::Output, JoinError> {
-        if self.engine.is_forked() {
+        if self.engine().is_forked() {
             return Err(JoinError::forked());
         }
-        let clock = &self.engine.clock;
+        let clock = &self.engine().clock;
         let mut fut = pin!(fut);
         let token = here(|here| here.token());
         let mut may_block = None;
@@ -141,7 +141,7 @@ impl Executor {
             Ok(admitted)
         })?;
         if let Some(limit) = patience {
-            self.engine.expire_in(handle.task_ref().reference(), limit);
+            self.engine().expire_in(handle.task_ref().reference(), limit);
         }
         Ok(handle)
     }
@@ -159,9 +159,9 @@ impl Executor {
         Fut::Output: Send + 'static,
     {
         let block = entry.pointer();
-        let admitted = match admit(&self.engine, class, entry) {
+        let admitted = match admit(self.engine(), class, entry) {
             Ok(woke) => Ok(woke),
-            Err(refused) => self.engine.answer(class, refused, Patience::Policy),
+            Err(refused) => self.engine().answer(class, refused, Patience::Policy),
         };
         match admitted {
             // SAFETY: the block was made with a handle's share for this output, and this is that handle.

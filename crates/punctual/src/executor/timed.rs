@@ -78,7 +78,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let when = deadline_after(self.engine.clock.tick(), delay).unwrap_or(Tick::MAX);
+        let when = deadline_after(self.engine().clock.tick(), delay).unwrap_or(Tick::MAX);
         self.keep(options, (Axis::Ticks, when), Delay::until(when), f)
     }
 
@@ -109,18 +109,18 @@ impl Executor {
         T: Send + 'static,
     {
         let priority = options.as_ref().and_then(|options| options.priority);
-        if self.engine.is_adapter() {
-            self.engine.count_refused(&Reason::NoTimer, 1);
+        if self.engine().is_adapter() {
+            self.engine().count_refused(&Reason::NoTimer, 1);
             return Err(Rejected::new(f, Reason::NoTimer));
         }
-        if options.is_some() || self.engine.is_special() {
+        if options.is_some() || self.engine().is_special() {
             options = match self.prepare(options.unwrap_or_default()) {
                 Ok(options) => Some(options),
                 Err(reason) => return Err(Rejected::new(f, reason)),
             };
         }
         let class = self.class_of(priority);
-        let engine = &self.engine;
+        let engine = self.engine();
         let entry = Entry::delayed(self.origin(class.timed()), options, timer, f);
         let block = entry.pointer();
         match engine.submit_delayed(axis, when, entry) {
@@ -188,7 +188,7 @@ impl Executor {
                 "a schedule needs at least one run at a time",
                 "give 1 or more",
             );
-            self.engine.count_refused(&Reason::Invalid(error.clone()), 1);
+            self.engine().count_refused(&Reason::Invalid(error.clone()), 1);
             return Err(Rejected::new(f, Reason::Invalid(error)));
         }
         if let Err(reason) = self.check_schedule(&when) {
@@ -237,14 +237,14 @@ impl Executor {
 
     /// What the decorators capture here, so many times; nothing where there are none.
     fn contexts(&self, n: usize) -> Vec<Contexts> {
-        let decorators = &self.engine.hooks.decorators;
+        let decorators = &self.engine().hooks.decorators;
         let n = if decorators.is_empty() { 0 } else { n };
         (0..n).map(|_| decorators.capture()).collect()
     }
 
     /// Whether a schedule can be put on this pool now.
     fn check_schedule(&self, when: &Schedule) -> Result<(), Reason> {
-        let engine = &self.engine;
+        let engine = self.engine();
         let checked = if engine.is_forked() {
             Err(Reason::Forked)
         } else if engine.is_adapter() {
@@ -269,9 +269,9 @@ impl Executor {
             },
             view: self.own_view().map(Cow::into_owned),
         };
-        let handle = Repeating::start(&self.engine, when, at_once, place, body);
+        let handle = Repeating::start(self.engine(), when, at_once, place, body);
         // Idle workers may have left since they were counted on; the next submission tries again if this fails.
-        let _ = self.engine.ensure_worker();
+        let _ = self.engine().ensure_worker();
         handle
     }
 }

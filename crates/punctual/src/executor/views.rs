@@ -101,7 +101,7 @@ impl Executor {
             // A key inside another: that one's view.
             Some(_) => self.own_view().map(Cow::into_owned),
         };
-        let key = self.engine.keys.hash(key, inside.as_ref());
+        let key = self.engine().keys.hash(key, inside.as_ref());
         self.under(inside, Some(key))
     }
 
@@ -146,8 +146,8 @@ impl Executor {
     #[must_use]
     pub fn view_stats(&self) -> ViewStats {
         match self.own_view() {
-            Some(view) => self.engine.stats_of_view(&view, self.engine.clock.tick()),
-            None => self.engine.stats().as_view(self.engine.name.clone()),
+            Some(view) => self.engine().stats_of_view(&view, self.engine().clock.tick()),
+            None => self.engine().stats().as_view(self.engine().name.clone()),
         }
     }
 
@@ -163,8 +163,7 @@ impl Executor {
             key,
             class: self.class.viewed(),
             plain_generation: u32::MAX,
-            engine: self.engine.clone(),
-            owner: self.owner.clone(),
+            share: self.share.clone(),
         }
     }
 
@@ -175,8 +174,8 @@ impl Executor {
 
     fn view_name(&self) -> Arc<str> {
         match self.own_view() {
-            Some(view) => self.engine.name_of_view(&view),
-            None => self.engine.name.clone(),
+            Some(view) => self.engine().name_of_view(&view),
+            None => self.engine().name.clone(),
         }
     }
 
@@ -188,12 +187,12 @@ impl Executor {
             name,
         };
         let inside = self.own_view().map(Cow::into_owned);
-        View::new(self.engine.home.clone(), inside, plan)
+        View::new(self.engine().home.clone(), inside, plan)
     }
 
     fn shown(&self, kind: Kind, limit: u32, name: Arc<str>) -> Executor {
         let view = self.view(kind, limit, ANY_NUMBER, Some(name));
-        self.engine.show_view(&view);
+        self.engine().show_view(&view);
         self.in_view(view)
     }
 

@@ -95,7 +95,7 @@ pub(crate) struct Engine {
     is_only_recorded: bool,
     pub(crate) timers: Timers,
     /// Views that have somebody in line.
-    pub(super) crowd: Crowd,
+    pub(crate) crowd: Crowd,
     /// Futures that may rest.
     pub(super) suspended: Suspended,
     /// Views by key.
@@ -641,6 +641,10 @@ impl Home for Engine {
         } else {
             self.leave_without_slots(view, true);
         }
+    }
+
+    fn forget_view(&self, view: &View) {
+        self.crowd.remove(view);
     }
 
     fn pause_in_view(&self, view: &Arc<View>) {

@@ -5,8 +5,11 @@
 //! thread is panicking (a test that fails should say so, not hang), nor in a forked child (there is nobody to wait
 //! for).
 
+#![allow(unsafe_code)]
+
 use super::engine::Engine;
 use crate::sync::Arc;
+use std::mem::ManuallyDrop;
 
 /// What happens when the last owner of a pool is dropped.
 #[non_exhaustive]
@@ -67,6 +70,68 @@ impl Drop for Owner {
             // running behind the back of whoever relies on the drop.
             let _ = engine.await_termination(None, None);
             engine.join_threads();
+        }
+    }
+}
+
+/// What an executor holds: the engine its tasks go to, and the owner that keeps the pool open. The engine is mostly the owner's,
+/// and then counted there only: an executor is made and dropped for a single task (`pool.keyed(k).execute(..)`), and
+/// every count is a step that waits for all writes before it.
+pub(crate) struct Share {
+    /// Beside the owner's own, so that a submission follows one pointer and not two.
+    engine: ManuallyDrop<Arc<Engine>>,
+    owner: Arc<Owner>,
+}
+
+impl Share {
+    pub(crate) fn new(engine: Arc<Engine>, owner: Arc<Owner>) -> Self {
+        let is_owners = Arc::ptr_eq(&engine, &owner.engine);
+        let engine = if is_owners { uncounted(&owner) } else { engine };
+        Share {
+            engine: ManuallyDrop::new(engine),
+            owner,
+        }
+    }
+
+    /// Whether the engine is a count of its own: an annex's.
+    fn is_counted(&self) -> bool {
+        !Arc::ptr_eq(&self.engine, &self.owner.engine)
+    }
+
+    #[inline]
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
+
+/// The owner's engine, without a count of its own: not to be dropped, and only there while the owner is.
+fn uncounted(owner: &Arc<Owner>) -> Arc<Engine> {
+    // SAFETY: it came from `as_ptr` of one that the owner keeps. It lies in a `ManuallyDrop` beside that owner from here on and is
+    // not given out by value, so it is neither dropped nor used after it.
+    unsafe { Arc::from_raw(Arc::as_ptr(&owner.engine)) }
+}
+
+impl Clone for Share {
+    fn clone(&self) -> Self {
+        let owner = self.owner.clone();
+        let engine = if self.is_counted() {
+            ManuallyDrop::clone(&self.engine)
+        } else {
+            ManuallyDrop::new(uncounted(&owner))
+        };
+        Share { engine, owner }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.is_counted() {
+            // SAFETY: its own count, and its end.
+            unsafe { ManuallyDrop::drop(&mut self.engine) };
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::task::block::{Entry, Header};
 use crate::task::home::Removal;
 use crate::task::record::{Payload, Slot, Woken};
 use crate::task::state::Claim;
-use crate::task::view::{Barred, Coming, Leaving, Left, Parked, Step, View};
+use crate::task::view::{Barred, Coming, Leaving, Left, MOST_LOOKS, Parked, Step, View};
 use crate::time::Tick;
 
 /// So many lines are looked through for one task: there may be a hundred thousand, and they are much alike then.
@@ -327,7 +327,7 @@ impl Engine {
     /// Gives the caller's slot to the next in line, or back.
     fn hand_on(&self, producers: &mut Producers<Crew>, view: &Arc<View>, wake: &mut Wake) {
         loop {
-            let Parked { entry, number, .. } = match view.next(&self.crowd, |_| true) {
+            let Parked { entry, number, .. } = match view.next(|_| true) {
                 Ok(parked) => parked,
                 Err(left) => {
                     wake.tells |= left == Left::Tell;
@@ -441,7 +441,7 @@ impl Engine {
                     entry,
                     arrived,
                     number,
-                } = view.next(&self.crowd, is_direct)?;
+                } = view.next(is_direct)?;
                 // Claimed in line, or as it left: the slot here is still to be given.
                 if !entry.is_dead_in_line() && entry.header().state.unpark() {
                     return Ok(Handed {
@@ -482,8 +482,8 @@ impl Engine {
     pub(super) fn lose_from_line(&self, view: &Arc<View>) {
         for crowded in view.chain().filter(|view| view.lose()) {
             self.move_on(|producers, wake| {
-                for entry in crowded.sweep(&self.crowd) {
-                    self.drop_dead(producers, entry, crowded, wake);
+                for dead in crowded.sweep() {
+                    self.drop_dead(producers, dead.entry, crowded, wake);
                 }
             });
         }
@@ -531,7 +531,7 @@ impl Engine {
     }
 
     pub(super) fn clear_line_of(&self, at: &Arc<View>) -> impl Iterator<Item = OutOfLine> + use<> {
-        let (line, at) = (at.clear_line(&self.crowd), at.clone());
+        let (line, at) = (at.clear_line(), at.clone());
         line.into_iter().map(move |parked| OutOfLine {
             number: parked.number,
             at: at.clone(),
@@ -575,7 +575,7 @@ impl Engine {
     fn last_in_line(&self, below: Option<usize>) -> Option<LastInLine> {
         let mut last: Option<LastInLine> = None;
         let level_of = |task: &Header| self.level_to_evict(task, below);
-        for at in self.crowd.each().take(LINES_SEEN) {
+        for at in self.crowd.each(MOST_LOOKS).take(LINES_SEEN) {
             if let Some((level, arrived)) = at.least_urgent(level_of)
                 && last
                     .as_ref()
@@ -599,7 +599,7 @@ impl Engine {
         let claim = |task: &Header| {
             self.level_to_evict(task, None) == Some(last.level) && task.state.claim_to_remove() == Claim::Won
         };
-        let entry = last.at.take_first(&self.crowd, claim)?;
+        let entry = last.at.take_first(claim)?;
         self.room.remove_aside(Removal::Evicted, last.level);
         producers.reserve();
         drop(producers);

@@ -97,6 +97,8 @@ pub(crate) trait Home: Any + Send + Sync {
     fn unlist(&self, task: NonNull<Header>);
     /// Why a task that has not ended waits; `remaining`: how long until its time.
     fn explain(&self, task: &Header, remaining: Option<Duration>, with_names: bool) -> Explanation;
+    /// A view of this home goes.
+    fn forget_view(&self, view: &View);
     /// What a view of this home is called.
     fn view_name(&self, view: &Arc<View>) -> Arc<str>;
 }

@@ -87,6 +87,7 @@ impl Home for Books {
     fn woken(&self, entry: Entry) {
         self.woken.lock().push(entry);
     }
+    fn forget_view(&self, _: &View) {}
     fn still_woken(&self, entry: Entry) {
         self.woken.lock().push(entry);
     }

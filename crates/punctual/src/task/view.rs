@@ -14,17 +14,19 @@
 
 mod crowd;
 mod gate;
+mod line;
 
 use super::block::{Entry, Header, Reference};
 use super::home::HomeRef;
 use crate::observe::Recorder;
 use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release};
-use crate::sync::{Arc, Lock, prefetch};
+use crate::sync::{Arc, Lock, Weak, prefetch_to_write};
 use crate::time::{Clock, Tick};
-pub(crate) use crowd::Crowd;
+use crowd::NO_PLACE;
+pub(crate) use crowd::{Crowd, MOST_LOOKS};
 use gate::Gate;
-pub(crate) use gate::Parked;
-use std::collections::VecDeque;
+use line::Line;
+pub(crate) use line::Parked;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -74,7 +76,7 @@ pub(crate) struct View {
     /// Tasks that began to run, and those among them whose body has ended, or is a future that is not being polled.
     taken: AtomicU64,
     ended: AtomicU64,
-    /// Where it stands in the crowd; under that lock.
+    /// Where it stands in the crowd; under that lock. Whether it does: under the gate's lock, too.
     pub(super) place: AtomicU32,
     limit: u32,
     /// How many may wait; only lanes have one.
@@ -198,7 +200,7 @@ impl View {
             }),
             taken: AtomicU64::new(0),
             ended: AtomicU64::new(0),
-            place: AtomicU32::new(0),
+            place: AtomicU32::new(NO_PLACE),
             limit: plan.limit,
             cap: plan.cap,
             kind: plan.kind,
@@ -209,7 +211,7 @@ impl View {
             watchers: AtomicU16::new(0),
             present: AtomicU32::new(0),
             gate: Lock::new(Gate {
-                line: VecDeque::new(),
+                line: Line::default(),
                 ran: 0,
                 noted: 0,
                 mark: 0,
@@ -250,11 +252,16 @@ impl View {
 
     /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock. Without
     /// the gate's, mostly: those that wait are among those that are here.
+    #[inline]
     pub(crate) fn admits(self: &Arc<Self>) -> Result<(), Barred> {
-        let may_refuse = |view: &View| view.nature & MAY_REFUSE != 0;
-        if !may_refuse(self) {
+        if self.nature & MAY_REFUSE == 0 {
             return Ok(());
         }
+        self.admits_one_more()
+    }
+
+    fn admits_one_more(self: &Arc<Self>) -> Result<(), Barred> {
+        let may_refuse = |view: &View| view.nature & MAY_REFUSE != 0;
         for view in self.chain().take_while(|view| may_refuse(view)) {
             if view.is_closed.load(Acquire) {
                 return Err(Barred::Closed);
@@ -311,14 +318,14 @@ impl View {
             return Step::Passed(entry);
         }
         if gate.line.is_empty() {
-            crowd.add(self, &mut gate.line);
+            crowd.add(self);
         }
         if self.shown.is_some() || gate.line.len().is_multiple_of(NOTE_EVERY) {
             gate.noted = clock.tick();
         }
         let arrived = gate.noted;
         entry.header().state.park();
-        gate.line.push_back(Parked {
+        gate.line.push(Parked {
             entry,
             arrived,
             number: coming.number,
@@ -328,22 +335,18 @@ impl View {
 
     /// The first in line, which has the caller's slot now. `Err`: there is nobody, and the slot is free; or the first one is
     /// not wanted, and the slot is still to be given ([`Left::Slot`]).
-    pub(crate) fn next(
-        self: &Arc<Self>,
-        crowd: &Crowd,
-        is_wanted: impl FnOnce(&Entry) -> bool,
-    ) -> Result<Parked, Left> {
+    pub(crate) fn next(&self, is_wanted: impl FnOnce(&Entry) -> bool) -> Result<Parked, Left> {
         let mut gate = self.gate.lock();
-        if gate.line.front().is_some_and(|first| !is_wanted(&first.entry)) {
+        if gate.line.first().is_some_and(|first| !is_wanted(&first.entry)) {
             return Err(Left::Slot);
         }
-        let Some(parked) = gate.line.pop_front() else {
+        let Some(parked) = gate.line.next() else {
             gate.slots -= 1;
             gate.clear(self);
             return Err(gate.tell(self));
         };
         if gate.line.is_empty() {
-            gate.line_ended(self, crowd);
+            gate.dead = 0;
         }
         gate.hold(self, &parked.entry);
         Ok(parked)
@@ -383,35 +386,28 @@ impl View {
     }
 
     /// Takes the dead out of the line.
-    pub(crate) fn sweep(self: &Arc<Self>, crowd: &Crowd) -> Vec<Entry> {
-        self.take_from_line(crowd, Entry::is_dead_in_line)
+    pub(crate) fn sweep(&self) -> Vec<Parked> {
+        self.take_from_line(Entry::is_dead_in_line)
     }
 
     /// Takes everybody out of the line.
-    pub(crate) fn clear_line(self: &Arc<Self>, crowd: &Crowd) -> VecDeque<Parked> {
-        let mut gate = self.gate.lock();
-        if gate.line.is_empty() {
-            return VecDeque::new();
-        }
-        let line = std::mem::take(&mut gate.line);
-        gate.line_ended(self, crowd);
-        line
+    pub(crate) fn clear_line(&self) -> Vec<Parked> {
+        self.take_from_line(|_| true)
     }
 
-    fn take_from_line(self: &Arc<Self>, crowd: &Crowd, is_wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+    fn take_from_line(&self, is_wanted: impl Fn(&Entry) -> bool) -> Vec<Parked> {
         let mut gate = self.gate.lock();
-        if gate.line.is_empty() {
-            return Vec::new();
-        }
-        let (out, rest) = std::mem::take(&mut gate.line)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(|parked| is_wanted(&parked.entry));
-        gate.line = rest;
         gate.dead = 0;
+        gate.line.take_all(|parked| is_wanted(&parked.entry))
+    }
+
+    /// Whether somebody is in line. A view that has nobody leaves the crowd.
+    pub(super) fn has_line(&self, crowd: &Crowd) -> bool {
+        let gate = self.gate.lock();
         if gate.line.is_empty() {
-            gate.line_ended(self, crowd);
+            crowd.remove(self);
         }
-        out.into_iter().map(|parked| parked.entry).collect()
+        !gate.line.is_empty()
     }
 
     /// The least urgent task of the line, by what `level` says of those that may go, and when it arrived, at the latest: of
@@ -432,23 +428,23 @@ impl View {
     }
 
     /// Takes the first in line out that can be claimed.
-    pub(crate) fn take_first(
-        self: &Arc<Self>,
-        crowd: &Crowd,
-        claim: impl Fn(&Header) -> bool,
-    ) -> Option<Entry> {
+    pub(crate) fn take_first(&self, claim: impl Fn(&Header) -> bool) -> Option<Entry> {
         let mut gate = self.gate.lock();
-        let place = gate.line.iter().position(|parked| claim(parked.entry.header()))?;
-        let parked = gate.line.remove(place)?;
+        let parked = gate.line.take_first(|parked| claim(parked.entry.header()))?;
         if gate.line.is_empty() {
-            gate.line_ended(self, crowd);
+            gate.dead = 0;
         }
         Some(parked.entry)
     }
 
     /// A task begins to run.
     pub(crate) fn begin(&self) {
-        self.taken.fetch_add(1, Relaxed);
+        if self.limit == 1 {
+            // Whoever has the one slot writes alone, and the gate's lock comes between it and the next.
+            self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
+        } else {
+            self.taken.fetch_add(1, Relaxed);
+        }
     }
 
     /// A poll of a future is over, and the future is not.
@@ -458,7 +454,11 @@ impl View {
 
     /// It is polled again.
     pub(crate) fn resume(&self) {
-        self.ended.fetch_sub(1, Relaxed);
+        if self.limit == 1 {
+            self.ended.store(self.ended.load(Relaxed) - 1, Relaxed);
+        } else {
+            self.ended.fetch_sub(1, Relaxed);
+        }
     }
 
     /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
@@ -471,7 +471,11 @@ impl View {
             self.gate.lock().mark = 0;
         }
         // Release: whoever sees it counted sees that it was taken.
-        self.ended.fetch_add(1, Release);
+        if self.limit == 1 {
+            self.ended.store(self.ended.load(Relaxed) + 1, Release);
+        } else {
+            self.ended.fetch_add(1, Release);
+        }
     }
 
     /// Refuses tasks from now on. Gives, while its lock is held, the task that has the slot to `reach`.
@@ -516,7 +520,7 @@ impl View {
             queued,
             active: taken.saturating_sub(ended) as usize,
             taken,
-            oldest: gate.line.front().map(|first| first.arrived),
+            oldest: gate.line.first().map(|first| first.arrived),
             is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
             since: self.shown.as_ref().map(|shown| shown.since.load(Relaxed)),
         }
@@ -525,7 +529,7 @@ impl View {
     /// When the first in line arrived, at the latest, and what `f` says of it.
     pub(crate) fn first_in_line<R>(&self, f: impl FnOnce(&Header) -> R) -> Option<(Tick, R)> {
         let gate = self.gate.lock();
-        let first = gate.line.front()?;
+        let first = gate.line.first()?;
         Some((first.arrived, f(first.entry.header())))
     }
 
@@ -579,13 +583,20 @@ impl View {
         let _: *const HomeRef = View::lend(view.clone());
     }
 
-    /// Asks for the memory that a submission touches.
+    /// Asks for the memory that a submission writes.
     #[inline]
     pub(crate) fn prefetch(view: &Arc<View>) {
         let counts = Arc::as_ptr(view).cast::<u8>().wrapping_sub(COUNTS);
-        prefetch(counts);
-        prefetch(counts.wrapping_add(LINE));
-        prefetch(counts.wrapping_add(2 * LINE));
+        prefetch_to_write(counts);
+        prefetch_to_write(counts.wrapping_add(LINE));
+        prefetch_to_write(counts.wrapping_add(2 * LINE));
+    }
+
+    /// Another place for a member of the crowd. Under the crowd's lock.
+    fn set_place(member: &Weak<View>, place: u32) {
+        // SAFETY: a view that goes leaves the crowd first, under the lock that the caller holds, so it is there, if only to wait for
+        // that lock; and the place is an atomic, which nothing drops.
+        unsafe { &*member.as_ptr() }.place.store(place, Relaxed);
     }
 
     /// # Safety
@@ -593,6 +604,16 @@ impl View {
     pub(super) unsafe fn give_back(home: *const HomeRef) {
         // SAFETY: the caller's promise; the home is the view's first field.
         drop(unsafe { Arc::from_raw(home.cast::<View>()) });
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.place.load(Relaxed) != NO_PLACE
+            && let Some(home) = self.home.upgrade()
+        {
+            home.forget_view(self);
+        }
     }
 }
 

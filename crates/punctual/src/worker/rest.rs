@@ -160,7 +160,8 @@ impl Worker<'_> {
             recycle::excess()
         };
         let has_keys = !engine.clock.is_manual() && engine.keys.see_to();
-        let trim = (excess.is_some() || has_keys)
+        let has_lines = !engine.clock.is_manual() && engine.crowd.has_members();
+        let trim = (excess.is_some() || has_keys || has_lines)
             .then(|| deadline_after(engine.clock.tick(), TRIM_AFTER))
             .flatten();
         // The leader stays: somebody must be there when the time comes.
@@ -222,6 +223,9 @@ impl Worker<'_> {
             engine.keys.sweep();
         } else if has_keys {
             engine.keys.put_off();
+        }
+        if has_lines && was_quiet {
+            engine.crowd.tidy();
         }
         // The same if others used the stock meanwhile.
         if was_quiet && excess.is_some() && recycle::excess() == excess {

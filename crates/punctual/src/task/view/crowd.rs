@@ -1,128 +1,170 @@
 //! The views of a pool that have somebody in line.
 //!
-//! In: views whose line begins, and those whose line has ended. Out: all of them, for whoever looks for waiting tasks; and
-//! places for short lines, which come and go with every few tasks. Under a lock of its own, inside a gate's.
+//! In: views whose line begins. Out: all that have one, for whoever looks for waiting tasks. A view whose line has ended stays
+//! among them until somebody looks and finds it without one, or until it is gone: a short line begins and ends with every few
+//! tasks, mostly on two cores, and whoever only wants to submit or to end a task should not have to tell all others of
+//! it. So whoever looks pays, once for each line that has begun since the last look.
+//!
+//! Under a lock of its own, inside a gate's: a view comes, and is found to have no line, while its gate is locked.
 
 use super::View;
-use super::gate::Parked;
 use crate::sync::unmodelled::Relaxed;
-use crate::sync::{Arc, Lock};
-use std::collections::VecDeque;
+use crate::sync::{Arc, Lock, Weak};
 
-/// Of the lines of views that are not listed so many are kept for the next, if they have at most so many places.
-const SPARE_LINES: usize = 1024;
-const SHORT_LINE: usize = 8;
+/// So many are looked at in one section.
+const PIECE: usize = 64;
 
-/// The views of a pool that have somebody in line; and places for short lines, which come and go with every few tasks.
-pub(crate) struct Crowd(Lock<Crowded>);
+/// Of somebody who wants to know how things are, and not all of it.
+pub(crate) const MOST_LOOKS: usize = 16 * 1024;
 
-struct Crowded {
-    places: Vec<Place>,
-    /// The place that was left last.
-    free: u32,
-    members: usize,
-    spare_lines: usize,
-}
+/// A list that had more places gives memory back as it empties.
+const KEPT_PLACES: usize = 1024;
 
-/// One line of memory, as is all else that is touched for it: who comes and who goes are mostly on different cores.
-#[repr(align(64))]
-struct Place {
-    /// A view knows its place, so that leaving touches no other.
-    view: Option<Arc<View>>,
-    /// For the line of whoever comes here next.
-    spare_line: VecDeque<Parked>,
-    /// Of a free place, the one that was left before it.
-    next: u32,
-}
+/// See the module's header.
+pub(crate) struct Crowd(Lock<Vec<Weak<View>>>);
 
-/// Instead of a place: there is none.
-const NO_PLACE: u32 = u32::MAX;
-
-impl Crowded {
-    const EMPTY: Self = Crowded {
-        places: Vec::new(),
-        free: NO_PLACE,
-        members: 0,
-        spare_lines: 0,
-    };
-}
+/// Instead of a place: it is not among them.
+pub(super) const NO_PLACE: u32 = u32::MAX;
 
 impl Crowd {
     pub(crate) fn new() -> Self {
-        Crowd(Lock::new(Crowded::EMPTY))
+        Crowd(Lock::new(Vec::new()))
     }
 
     /// Under the gate's lock, as the first in line comes.
-    pub(super) fn add(&self, view: &Arc<View>, line: &mut VecDeque<Parked>) {
-        let mut crowded = self.0.lock();
-        crowded.members += 1;
-        let member = Some(view.clone());
-        let number = crowded.free;
-        let Some(place) = crowded.places.get_mut(number as usize) else {
-            view.place.store(crowded.places.len() as u32, Relaxed);
-            crowded.places.push(Place {
-                view: member,
-                spare_line: VecDeque::new(),
-                next: NO_PLACE,
-            });
+    #[inline]
+    pub(super) fn add(&self, view: &Arc<View>) {
+        if view.place.load(Relaxed) == NO_PLACE {
+            self.add_new(view);
+        }
+    }
+
+    #[cold]
+    fn add_new(&self, view: &Arc<View>) {
+        let member = Arc::downgrade(view);
+        let mut members = self.0.lock();
+        view.place.store(members.len() as u32, Relaxed);
+        members.push(member);
+    }
+
+    /// Under the gate's lock, or by the last who knows of it.
+    pub(crate) fn remove(&self, view: &View) {
+        let mut members = self.0.lock();
+        let place = view.place.load(Relaxed);
+        if place == NO_PLACE {
             return;
-        };
-        view.place.store(number, Relaxed);
-        place.view = member;
-        let next = place.next;
-        if line.capacity() == 0 && place.spare_line.capacity() > 0 {
-            *line = std::mem::take(&mut place.spare_line);
-            crowded.spare_lines -= 1;
         }
-        crowded.free = next;
+        view.place.store(NO_PLACE, Relaxed);
+        let gone = members.swap_remove(place as usize);
+        if let Some(moved) = members.get(place as usize) {
+            View::set_place(moved, place);
+        }
+        if members.capacity() > KEPT_PLACES && members.len() < members.capacity() / 4 {
+            let half = members.capacity() / 2;
+            members.shrink_to(half);
+        }
+        drop(members);
+        drop(gone);
     }
 
-    /// Under the gate's lock, as the last has left. What is left of the line comes back if it is not wanted here.
-    pub(super) fn remove(&self, view: &View, line: VecDeque<Parked>) -> VecDeque<Parked> {
-        let mut crowded = self.0.lock();
-        crowded.members -= 1;
-        if crowded.members == 0 && crowded.places.len() > SPARE_LINES {
-            // After a crowd its memory goes back.
-            *crowded = Crowded::EMPTY;
-            return line;
-        }
-        let is_spare = (1..=SHORT_LINE).contains(&line.capacity()) && view.shown.is_none();
-        let is_wanted = is_spare && line.is_empty() && crowded.spare_lines < SPARE_LINES;
-        let (number, next) = (view.place.load(Relaxed), crowded.free);
-        let place = &mut crowded.places[number as usize];
-        // Not the last share: the caller has one.
-        drop(place.view.take());
-        place.next = next;
-        if is_wanted && place.spare_line.capacity() == 0 {
-            place.spare_line = line;
-            crowded.spare_lines += 1;
-            crowded.free = number;
-            return VecDeque::new();
-        }
-        crowded.free = number;
-        line
+    /// Those that have somebody in line, from the last place down, and at most so many looks. Each piece is looked up when it is
+    /// asked for: nothing is held in between. Who leaves meanwhile is replaced by the last, which has been looked at.
+    pub(crate) fn each(&self, looks: usize) -> impl Iterator<Item = Arc<View>> + '_ {
+        let mut next = usize::MAX;
+        let mut left = looks;
+        let pieces = std::iter::from_fn(move || {
+            let members = self.0.lock();
+            let end = next.min(members.len());
+            next = end.saturating_sub(PIECE.min(left));
+            left -= end - next;
+            let piece = members[next..end].iter().rev().filter_map(Weak::upgrade);
+            (next < end).then(|| piece.collect::<Vec<_>>())
+        });
+        pieces.flatten().filter(|view| view.has_line(self))
     }
 
-    /// At most so many of them.
+    /// As [`Crowd::each`], at most so many of them.
     pub(crate) fn some(&self, most: usize) -> Vec<Arc<View>> {
-        let crowded = self.0.lock();
-        let members = crowded.places.iter().filter_map(|place| place.view.clone());
-        members.take(most).collect()
+        self.each(MOST_LOOKS).take(most).collect()
     }
 
-    /// One after the other, each looked up when it is asked for: whoever goes through them holds none of the others.
-    pub(crate) fn each(&self) -> impl Iterator<Item = Arc<View>> + '_ {
-        let mut number = 0;
-        std::iter::from_fn(move || {
-            let crowded = self.0.lock();
-            let mut rest = crowded.places.iter().enumerate().skip(number);
-            let (place, view) = rest.find_map(|(place, each)| Some((place, each.view.clone()?)))?;
-            number = place + 1;
-            Some(view)
-        })
+    /// Whether there is anything to [`tidy`](Crowd::tidy).
+    pub(crate) fn has_members(&self) -> bool {
+        !self.0.lock().is_empty()
+    }
+
+    /// Whoever has no line goes, and with the last the memory.
+    pub(crate) fn tidy(&self) {
+        self.each(usize::MAX).for_each(drop);
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<View>> {
-        self.some(usize::MAX)
+        self.each(usize::MAX).collect()
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::sync::unmodelled::AtomicBool;
+    use crate::sync::yield_now;
+    use crate::{Executor, Pool};
+
+    /// Somebody in line of each lane, who goes when `go` says so.
+    fn crowded(pool: &Executor, lanes: usize, go: &Arc<AtomicBool>) -> Vec<crate::Lane> {
+        let lanes: Vec<_> = (0..lanes).map(|_| pool.lane()).collect();
+        for lane in &lanes {
+            let go = go.clone();
+            lane.execute(move || {
+                while !go.load(Relaxed) {
+                    yield_now();
+                }
+            })
+            .unwrap();
+            lane.execute(|| ()).unwrap();
+        }
+        lanes
+    }
+
+    #[test]
+    fn who_has_no_line_any_more_goes_when_somebody_looks() {
+        let pool = Pool::builder("looked at").core_threads(1).build().unwrap();
+        let go = Arc::new(AtomicBool::new(false));
+        let lanes = crowded(&pool, 200, &go);
+        let crowd = &pool.engine().crowd;
+        assert_eq!(crowd.each(10).count(), 10);
+        assert_eq!(crowd.some(70).len(), 70);
+        assert_eq!(crowd.all().len(), 200);
+        go.store(true, Relaxed);
+        assert!(
+            lanes
+                .iter()
+                .all(|lane| lane.close_timeout(std::time::Duration::MAX))
+        );
+        assert!(crowd.has_members(), "nobody has looked");
+        crowd.tidy();
+        assert!(!crowd.has_members());
+    }
+
+    #[test]
+    fn a_view_that_goes_leaves() {
+        let pool = Pool::builder("left").core_threads(1).build().unwrap();
+        let go = Arc::new(AtomicBool::new(true));
+        let lanes = crowded(&pool, 100, &go);
+        assert!(
+            lanes
+                .iter()
+                .all(|lane| lane.close_timeout(std::time::Duration::MAX))
+        );
+        let crowd = &pool.engine().crowd;
+        // One after the other, from the middle: each time another gets its place.
+        let mut lanes = lanes;
+        while !lanes.is_empty() {
+            drop(lanes.swap_remove(lanes.len() / 2));
+        }
+        // The worker may be about to let go of the last task.
+        while crowd.has_members() {
+            yield_now();
+        }
     }
 }

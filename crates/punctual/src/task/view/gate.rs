@@ -3,18 +3,15 @@
 //! In: tasks that want a slot, and tasks that give one back, one gate at a time. Out: counts that a reading of the view is made
 //! of. Which task goes where is the [view](super)'s business.
 
-use super::{Crowd, Kind, Left, View};
+use super::line::Line;
+use super::{Kind, Left, View};
 use crate::sync::unmodelled::Relaxed;
 use crate::task::block::Entry;
 use crate::time::Tick;
-use std::collections::VecDeque;
-
-/// The line of a listed view keeps so many places when it becomes empty; others, of which there may be many, keep none.
-const KEPT_PLACES: usize = 64;
 
 /// Under a view's lock.
 pub(super) struct Gate {
-    pub(super) line: VecDeque<Parked>,
+    pub(super) line: Line,
     /// Tasks that left after a run.
     pub(super) ran: u64,
     /// The latest arrival that was noted.
@@ -24,14 +21,6 @@ pub(super) struct Gate {
     pub(super) slots: u32,
     /// Entries in the line whose task has been claimed; may be too many, when gates stand behind each other.
     pub(super) dead: u32,
-}
-
-/// A task in a line.
-pub(crate) struct Parked {
-    pub(crate) entry: Entry,
-    pub(crate) arrived: Tick,
-    /// Tasks that the pool had accepted before it; of one that was delayed, before its time came.
-    pub(crate) number: u64,
 }
 
 impl Gate {
@@ -51,15 +40,6 @@ impl Gate {
     pub(super) fn clear(&mut self, view: &View) {
         if view.kind == Kind::Lane {
             self.mark = 0;
-        }
-    }
-
-    pub(super) fn line_ended(&mut self, view: &View, crowd: &Crowd) {
-        self.dead = 0;
-        let places = std::mem::take(&mut self.line);
-        let places = crowd.remove(view, places);
-        if view.shown.is_some() && places.capacity() <= KEPT_PLACES {
-            self.line = places;
         }
     }
 
