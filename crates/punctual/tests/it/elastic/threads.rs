@@ -249,3 +249,52 @@ fn trap_48_after_refusals_an_idle_thread_leaves_at_its_time() {
     until("the idle thread leaves", || lanes.stats().threads == 0);
     assert_eq!(lanes.remaining_capacity(), 1);
 }
+
+#[test]
+fn a_backlog_in_one_lane_takes_one_thread() {
+    let lanes = lanes(8);
+    let lane = lanes.lane();
+    let held = hold(&lane);
+    for _ in 0..100 {
+        lane.execute(|| ()).unwrap();
+    }
+    assert_eq!(
+        lanes.stats().threads_started,
+        1,
+        "none of these could run beside it"
+    );
+    // Another lane, and a task without one, do not wait for it.
+    let others = [lanes.lane().submit(this_thread), lanes.submit(this_thread)];
+    for other in others {
+        let other = other.unwrap();
+        assert!(in_time(move || other.join()).is_ok());
+    }
+    assert!((2..=3).contains(&lanes.stats().threads_started));
+    drop(held);
+    assert!(lanes.wait_idle(LONG));
+    assert_eq!(lanes.stats().finished, 103);
+}
+
+/// The next of a lane takes the hand of the one before it, also if somebody comes in between who would have had it.
+#[test]
+fn who_comes_while_a_lane_hands_on_gets_a_thread_all_the_same() {
+    for _ in 0..200 {
+        let lanes = lanes(3);
+        let lane = lanes.lane();
+        let meet = Arc::new(Barrier::new(3));
+        for _ in 0..20 {
+            lane.execute(|| ()).unwrap();
+        }
+        // All three at once, or none ends: one behind a backlog, two beside it.
+        let last = meet.clone();
+        lane.execute(move || drop(last.wait())).unwrap();
+        for _ in 0..2 {
+            let meet = meet.clone();
+            lanes.execute(move || drop(meet.wait())).unwrap();
+        }
+        assert!(
+            lanes.wait_idle(LONG),
+            "a task waits beside threads that could be started"
+        );
+    }
+}
