@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use punctual::{Lanes, Pool};
 
+use super::{Contender, Ours};
+
 /// Kept for the rest of the process, as all pools are.
 pub(crate) trait Elastic: Sync + Sized + 'static {
     fn execute_blocking<F: FnOnce() + Send + 'static>(&self, task: F);
@@ -21,6 +23,25 @@ impl OursLanes {
     pub(crate) fn open(threads: usize) -> Self {
         let lanes = Lanes::builder("bench").max_threads(threads).build();
         OursLanes(lanes.expect("a cap and defaults are a valid configuration"))
+    }
+}
+
+/// For `ir`, which tells what a task without a lane costs more than in a plain pool.
+impl Contender for OursLanes {
+    type Handle = <Ours as Contender>::Handle;
+
+    fn execute<F: FnOnce() + Send + 'static>(&self, task: F) {
+        self.execute_blocking(task);
+    }
+
+    fn submit<F: FnOnce() -> u64 + Send + 'static>(&self, task: F) -> Self::Handle {
+        self.0
+            .submit(task)
+            .expect("the queue has room and the pool is open")
+    }
+
+    fn join(handle: Self::Handle) -> u64 {
+        Ours::join(handle)
     }
 }
 
