@@ -281,7 +281,8 @@ impl Engine {
             }
             let hands = producers.gate.fresh() + self.idle.read().idle() as u64;
             let queued = producers.held(&self.room) + producers.woken_waiting(&self.room);
-            let waiting = queued + self.timers.due.glance().1;
+            // What a worker keeps waits for it, unless there is another.
+            let waiting = queued + self.room.glance_at_yields() + self.timers.due.glance().1;
             let unserved = waiting.saturating_sub(hands);
             if !wants(&producers, unserved) {
                 return Hired::NotWanted;

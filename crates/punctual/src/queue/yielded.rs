@@ -10,13 +10,19 @@
 //! - who takes another task while its line holds some *offers* them: sets the flag, then looks whether somebody sleeps. Who lies
 //!   down looks at the flag after that. In one order, so one of the two sees the other (step 5 of the essay on sleep).
 //! - whoever has run dry takes half of another's line ([`Yields::steal`]), offered or not: two futures that yield to each other on one
-//!   worker would keep the others idle for ever.
-//! - who lies down, leaves, or waits inside a task puts its line into the log ([`OwnYields::take_all`]).
+//!   worker would keep the others idle for ever. It takes the flag down, which stands for all lines, so it looks at all of them:
+//!   what it leaves it offers again, and calls somebody for.
+//! - who waits inside a task, or is about to lie down or to leave, puts its line into the log ([`OwnYields::take_all`]). Before it
+//!   decides to leave: the others of a closed pool go home when nothing waits and nothing is suspended.
 //!
 //! So what lies here belongs to a worker that is awake, or somebody is on the way to it.
 //!
 //! **What is counted.** Nothing: such a future counts as taken and not ended, as while it is polled. Readings subtract how many lie
-//! here ([`Yields::read`]); the list's lock keeps them from being seen in two lines, or in none, by that.
+//! here ([`Yields::read`]), and hold all lines meanwhile: what has ended is read later than what lay in a line, or earlier,
+//! and either way one worker would seem to be at two futures, or one that has ended to lie there.
+
+#[cfg(all(test, loom))]
+pub(crate) mod models;
 
 use super::deque::in_one_order;
 use super::producers::Gate;
@@ -26,7 +32,7 @@ use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::sync::{Arc, Lock, Padded};
 use crate::task::block::Entry;
 use crate::task::record::{Arrival, Slot, Woken};
-use crate::time::Tick;
+use crate::time::{MEASURES, Tick};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -90,7 +96,7 @@ impl OwnYields {
     #[inline]
     fn put(&self, entry: Entry, after: u64, now: impl FnOnce() -> Tick) {
         let mut line = self.line.lock();
-        let arrived = line.put.is_multiple_of(SAMPLE_EVERY).then(now);
+        let arrived = (MEASURES && line.put.is_multiple_of(SAMPLE_EVERY)).then(now);
         line.put += 1;
         line.waiting.push_back(Yielded {
             entry,
@@ -135,6 +141,11 @@ impl OwnYields {
         let older = std::mem::replace(&mut line.waiting, newer);
         self.len.store(line.waiting.len(), Release);
         older
+    }
+
+    /// Whether something is here, in one order with what is put in: who looked and found nothing is known to whoever comes then.
+    fn surely_has_some(&self) -> bool {
+        !self.line.lock().waiting.is_empty()
     }
 
     fn append(&self, more: &mut VecDeque<Yielded>) {
@@ -201,48 +212,55 @@ impl Yields {
     /// Whether somebody does something else beside a line that holds some. In one order with [`Yields::offer`].
     #[inline]
     fn are_offered(&self) -> bool {
+        in_one_order();
         self.offered.load(SeqCst)
     }
 
     /// A worker does something else, and its line holds some: whoever is free may take them. The caller then looks for a sleeper.
     fn offer(&self) {
+        // Of a thief that takes it down after this look: see there.
         if !self.offered.load(Relaxed) {
-            self.offered.store(true, SeqCst);
+            self.offered.swap(true, SeqCst);
         }
         in_one_order();
     }
 
     /// Half of another's line comes to the worker whose line is `own`: the first of them into the slot. False: there is nothing.
+    /// The caller then calls somebody for what is still offered.
     #[cold]
     fn steal(&self, own: &Arc<OwnYields>, slot: &mut Slot, may_take: impl FnOnce() -> bool) -> bool {
-        if self.count.load(Acquire) == 0 {
+        // A flag that outlived its line is taken down as well, or nobody could sleep.
+        if self.count.load(Acquire) == 0 && !self.are_offered() {
             return false;
         }
-        // Before the look: what is offered after this is offered anew.
-        self.offered.swap(false, SeqCst);
         let mut lines = self.lines.lock();
         if !may_take() {
             return false;
         }
-        for index in 0..lines.len() {
-            let other = &lines[index];
-            if Arc::ptr_eq(other, own) || !other.has_some() {
-                continue;
+        // Before the look: what is offered after this is offered anew. Whoever has seen the flag up and left it so had put
+        // something in before; its line's lock orders that before the look, or this before its own.
+        let was_offered = self.offered.swap(false, SeqCst);
+        let mut found = VecDeque::new();
+        let mut has_more = false;
+        let others = lines.iter().filter(|each| !Arc::ptr_eq(each, own));
+        for other in others.filter(|each| was_offered || each.has_some()) {
+            if found.is_empty() {
+                found = other.take_half();
             }
-            let mut found = other.take_half();
-            let Some(first) = found.pop_front() else { continue };
-            if other.has_some() {
-                // For the next who is free.
-                self.offered.store(true, SeqCst);
-            }
-            if !found.is_empty() {
-                own.append(&mut found);
-                self.add(&mut lines, own);
-            }
-            first.fill(slot);
-            return true;
+            has_more |= other.surely_has_some();
         }
-        false
+        let Some(first) = found.pop_front() else {
+            return false;
+        };
+        if has_more {
+            self.offer();
+        }
+        if !found.is_empty() {
+            own.append(&mut found);
+            self.add(&mut lines, own);
+        }
+        first.fill(slot);
+        true
     }
 
     /// Takes out all of a line; `count` is told how many before anybody sees that they are gone.
@@ -253,12 +271,23 @@ impl Yields {
         all.into_iter().map(|each| each.entry).collect()
     }
 
-    /// Runs `first` and then tells how many lie in all lines; none is moved from line to line, or away from all, meanwhile.
+    /// Runs `first`, and tells how many lie in all lines; none comes, goes or is moved meanwhile.
     fn read<R>(&self, first: impl FnOnce() -> R) -> (R, u64) {
         let lines = self.lines.lock();
+        let held: Vec<_> = lines.iter().map(|each| each.line.lock()).collect();
         let answer = first();
-        let waiting = lines.iter().map(|each| each.len.load(Acquire)).sum::<usize>();
+        let waiting = held.iter().map(|line| line.waiting.len()).sum::<usize>();
         (answer, waiting as u64)
+    }
+
+    /// How many lie in all lines, at a glance.
+    fn glance(&self) -> u64 {
+        if self.count.load(Acquire) == 0 {
+            return 0;
+        }
+        let lines = self.lines.lock();
+        let waiting = lines.iter().map(|each| each.len.load(Acquire)).sum::<usize>();
+        waiting as u64
     }
 
     /// Whoever was taking one when something was forbidden has taken it after this.
@@ -328,6 +357,11 @@ impl<G: Gate> Room<G> {
         if let Some(yields) = &self.yields {
             yields.forget(own);
         }
+    }
+
+    /// See [`Yields::glance`].
+    pub(crate) fn glance_at_yields(&self) -> u64 {
+        self.yields.as_deref().map_or(0, Yields::glance)
     }
 
     /// See [`Yields::read`].

@@ -40,7 +40,11 @@ impl Worker<'_> {
         if due == Due::Taken {
             return Ok(true);
         }
-        self.engine.leave_if_surplus(self.is_fresh)?;
+        if self.engine.attention.has(Attention::SURPLUS) {
+            // First: once it is no longer counted on, the others may go home.
+            self.give_yields_away();
+            self.engine.leave_if_surplus(self.is_fresh)?;
+        }
         if due == Due::Closed {
             self.next_when_dry(slot)?;
         }

@@ -6,6 +6,8 @@ use crate::queue::Capacity;
 use crate::queue::deque::Taken;
 use crate::queue::locals::Victims;
 use crate::queue::room::Room;
+use crate::queue::yielded::OwnYields;
+use crate::queue::yielded::models::{end, entry};
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::record::{Inline, Slot};
@@ -56,6 +58,52 @@ impl Site {
             }
             let asleep = self.idle.lie_down(&bed, searching.take());
             if !self.room.is_empty() {
+                searching = Some(self.idle.rise(&bed, asleep));
+                continue;
+            }
+            let wait = Wait {
+                word: &bed.word,
+                mask: Bed::CALLED,
+                expected: 0,
+                interrupt: None,
+                deadline: None,
+            };
+            let _ = self.clock.wait(&wait, Place::Parked(0));
+            searching = Some(self.idle.called(&bed, asleep));
+        }
+    }
+}
+
+impl Site {
+    /// A worker that has a task, and keeps this many futures beside it.
+    fn keep_beside_a_task(&self, own: &Arc<OwnYields>, futures: usize) {
+        (0..futures).for_each(|_| self.room.keep_yielded(own, entry(), || 0));
+        self.room.offer_yields();
+        self.idle.notify();
+    }
+
+    /// As [`Site::take_one`], for a future that another worker keeps.
+    fn take_one_yielded(&self) {
+        let (bed, own, mut slot) = (Arc::new(Bed::new()), OwnYields::new(), Slot::empty());
+        let mut searching = None;
+        loop {
+            if self.room.take_any_yielded(&own, &mut slot) {
+                if self.room.offers_yields() {
+                    self.idle.notify();
+                }
+                slot.take_entry().into_iter().for_each(end);
+                if let Some(searching) = searching
+                    && self.idle.found(searching)
+                    && self.room.offers_yields()
+                {
+                    self.idle.notify();
+                }
+                return;
+            }
+            let asleep = self
+                .idle
+                .lie_down(&bed, searching.take().or_else(|| self.idle.search()));
+            if self.room.offers_yields() {
                 searching = Some(self.idle.rise(&bed, asleep));
                 continue;
             }
@@ -192,5 +240,48 @@ fn a_local_push_wakes_the_sleeper() {
         idle.notify();
         thief.join().unwrap();
         assert_eq!(count.load(SeqCst), 1);
+    });
+}
+
+/// A worker takes a task while it keeps a future, and another falls asleep: it is called, or sees that there is something.
+#[test]
+fn futures_on_offer_meet_a_worker_that_lies_down() {
+    model(3, || {
+        let site = Site::new();
+        let other = site.clone();
+        let worker = thread::spawn(move || other.take_one_yielded());
+        site.keep_beside_a_task(&OwnYields::new(), 1);
+        worker.join().unwrap();
+    });
+}
+
+/// Two workers offer a future each, with one flag for both. Who takes the first takes the flag down, and must not leave the second
+/// beside a worker that sleeps.
+#[test]
+fn a_thief_passes_on_what_others_offer() {
+    model(3, || {
+        let site = Site::new();
+        site.keep_beside_a_task(&OwnYields::new(), 1);
+        let thieves = [site.clone(), site.clone()].map(|site| thread::spawn(move || site.take_one_yielded()));
+        site.keep_beside_a_task(&OwnYields::new(), 1);
+        for thief in thieves {
+            thief.join().unwrap();
+        }
+    });
+}
+
+/// A flag that outlives the line it spoke for keeps nobody awake.
+#[test]
+fn an_offer_whose_line_is_gone_lets_others_sleep() {
+    model(2, || {
+        let site = Site::new();
+        let (own, mut slot) = (OwnYields::new(), Slot::empty());
+        site.keep_beside_a_task(&own, 1);
+        assert!(site.room.take_any_yielded(&own, &mut slot));
+        slot.take_entry().into_iter().for_each(end);
+        site.room.forget_yields(&own);
+        assert!(site.room.offers_yields(), "nobody has looked");
+        assert!(!site.room.take_any_yielded(&OwnYields::new(), &mut slot));
+        assert!(!site.room.offers_yields());
     });
 }

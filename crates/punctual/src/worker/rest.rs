@@ -118,6 +118,8 @@ impl Worker<'_> {
     /// Whether a worker without a task goes on looking for one.
     pub(super) fn stay(&self) -> Result<(), Departure> {
         let engine = self.engine;
+        // Nothing may be taken, or it would have a task. First: nobody who leaves, or lies down, keeps something.
+        self.give_yields_away();
         if engine.attention.has(Attention::RETRY) {
             self.shared.staff_up(false);
         }
@@ -139,8 +141,6 @@ impl Worker<'_> {
             tape.rest();
         }
         let engine = self.engine;
-        // Nothing may be taken, or it would not lie down.
-        self.give_yields_away();
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();

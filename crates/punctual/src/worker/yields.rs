@@ -24,6 +24,10 @@ impl Worker<'_> {
         if is_taken {
             self.post.counters.take_yielded();
             self.lives_by_the_clock = false;
+            if self.engine.room.offers_yields() {
+                // Whoever lay down while this one looked saw nothing on offer.
+                self.engine.idle.notify();
+            }
         }
         is_taken
     }
@@ -47,9 +51,9 @@ impl Worker<'_> {
             .give_yields_away(&self.post.yields, &self.post.counters);
     }
 
-    /// It leaves: nothing is kept any more.
+    /// It leaves, and gave away what it kept before it decided to.
     pub(super) fn leave_yields(&self) {
-        self.give_yields_away();
+        debug_assert!(!self.post.yields.has_some(), "nobody is left to poll these");
         self.engine.room.forget_yields(&self.post.yields);
     }
 }
