@@ -18,6 +18,8 @@ mod timed;
 mod viewed;
 /// Polls, wakes, and what is counted of them.
 mod waking;
+/// Futures that their worker keeps.
+mod yielding;
 
 use std::future::Future;
 use std::pin::Pin;

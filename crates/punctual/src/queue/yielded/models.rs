@@ -53,12 +53,12 @@ fn end_all(own: &OwnYields, slot: &mut Slot) -> usize {
     all.chain(slot.take_entry()).map(end).count()
 }
 
-/// A worker polls one of its two, which yields again, while another takes half of what lies there: each is somewhere, once.
+/// A worker polls one of its three, which yields again, while another takes half of what lies there: each is somewhere, once.
 #[test]
 fn a_thief_meets_a_worker_that_takes_and_puts() {
     model(4, || {
         let room = room();
-        let own = line(&room, 2);
+        let own = line(&room, 3);
         let other = room.clone();
         let thief = thread::spawn(move || {
             let (mine, mut slot) = (OwnYields::new(), Slot::empty());
@@ -74,7 +74,7 @@ fn a_thief_meets_a_worker_that_takes_and_puts() {
         assert_eq!(is_taken, stolen > 0);
         let here = own.has_some();
         let kept = end_all(&own, &mut slot);
-        assert_eq!((here, kept + stolen), (kept > 0, 2));
+        assert_eq!((here, kept + stolen), (kept > 0, 3));
     });
 }
 
