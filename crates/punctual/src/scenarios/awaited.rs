@@ -217,3 +217,65 @@ fn unwanted_close() {
         assert_eq!(pool.stats().cancelled, 1);
     });
 }
+
+/// Is polled so often again, each time because it woke itself.
+async fn yields(times: usize) {
+    for _ in 0..times {
+        future::yield_now().await;
+    }
+}
+
+/// The worker that keeps a future may be the one too many, and the other sees a closed pool in which nothing waits.
+fn yields_a_resize_and_a_close(make: Make) {
+    let pool = make(2);
+    pool.execute(|| ()).unwrap();
+    let task = pool.spawn(yields(4)).unwrap();
+    let smaller = pool.clone();
+    let resizer = thread::spawn(move || smaller.resize(1, 1).map(drop));
+    pool.shutdown();
+    task.join().unwrap();
+    resizer.join().unwrap().unwrap();
+    assert!(pool.close().terminated);
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
+fn yield_resize_close() {
+    explore(|| yields_a_resize_and_a_close(pool));
+}
+
+#[test]
+fn yield_resize_close_stealing() {
+    explore(|| yields_a_resize_and_a_close(stealing));
+}
+
+/// Futures that yield, a task that waits for one of them, a pause, a resume and a cancel; then the pool stops.
+fn yields_a_wait_a_pause_and_a_stop(make: Make) {
+    let pool = make(2);
+    let first = pool.spawn(yields(3)).unwrap();
+    let second = pool.spawn(yields(3)).unwrap();
+    let third = pool.spawn(yields(9)).unwrap();
+    let waits = pool.submit(move || first.join().is_ok()).unwrap();
+    let paused = pool.clone();
+    let pauser = thread::spawn(move || {
+        paused.pause();
+        let stats = paused.stats();
+        assert!(stats.active <= stats.threads, "{stats:?}");
+        paused.resume();
+    });
+    let other = second.task_ref();
+    let canceller = thread::spawn(move || other.cancel());
+    assert!(waits.join().unwrap(), "nobody stops or cancels it");
+    pauser.join().unwrap();
+    let _ = second.join();
+    canceller.join().unwrap();
+    drop(pool.stop());
+    let _ = third.join();
+    assert!(pool.close().terminated);
+    assert_all_settled(&pool.stats());
+}
+
+#[test]
+fn yield_wait_pause_stop() {
+    explore(|| yields_a_wait_a_pause_and_a_stop(pool));
+}

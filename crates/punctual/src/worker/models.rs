@@ -257,17 +257,28 @@ fn futures_on_offer_meet_a_worker_that_lies_down() {
 
 /// Two workers offer a future each, with one flag for both. Who takes the first takes the flag down, and must not leave the second
 /// beside a worker that sleeps.
-#[test]
-fn a_thief_passes_on_what_others_offer() {
-    model(3, || {
+fn two_offers_meet_two_thieves(preemptions: usize, before: usize) {
+    model(preemptions, move || {
         let site = Site::new();
-        site.keep_beside_a_task(&OwnYields::new(), 1);
+        let offer = || site.keep_beside_a_task(&OwnYields::new(), 1);
+        (0..before).for_each(|_| offer());
         let thieves = [site.clone(), site.clone()].map(|site| thread::spawn(move || site.take_one_yielded()));
-        site.keep_beside_a_task(&OwnYields::new(), 1);
+        (before..2).for_each(|_| offer());
         for thief in thieves {
             thief.join().unwrap();
         }
     });
+}
+
+#[test]
+fn a_thief_passes_on_what_another_offers() {
+    two_offers_meet_two_thieves(3, 1);
+}
+
+/// Both may sleep, and one is called for both.
+#[test]
+fn a_thief_that_was_called_passes_on_what_it_leaves() {
+    two_offers_meet_two_thieves(2, 0);
 }
 
 /// A flag that outlives the line it spoke for keeps nobody awake.

@@ -217,47 +217,26 @@ fn a_sleeping_worker_is_called_for_what_a_stuck_one_keeps() {
     assert_all_settled(&pool.stats());
 }
 
-/// Two workers are stuck, each beside a future that never ends its yielding, and two sleep: each future comes to one of them.
+/// Two workers are stuck, each perhaps beside a future that never ends its yielding: the other two come to both, asleep or not.
 #[test]
 fn what_two_stuck_workers_keep_comes_to_two_others() {
-    for _ in 0..20 {
-        let pool = pool(4);
-        let others = [hold(&pool), hold(&pool)];
-        let (open, gate) = channel::<()>();
-        let gate = Arc::new(Mutex::new(gate));
+    let mut random = Random::printed("two_stuck_workers");
+    let pool = pool(4);
+    for _ in 0..200 {
         let all = many(2);
-        let (both, is_open) = (
-            Arc::new(std::sync::Barrier::new(2)),
-            Arc::new(AtomicUsize::new(0)),
-        );
-        let tasks: Vec<_> = all
-            .iter()
-            .map(|turns| {
-                let (shown, own, both) = (turns.0.clone(), pool.clone(), both.clone());
-                let (gate, is_open) = (gate.clone(), is_open.clone());
-                let future = async move {
-                    both.wait();
-                    let closure = move || {
-                        is_open.fetch_add(1, SeqCst);
-                        drop(gate.lock().unwrap().recv());
-                    };
-                    own.execute(closure).expect("accepted");
-                    both.wait();
-                    while !shown.is_over.load(SeqCst) {
-                        future::yield_now().await;
-                        shown.polls.fetch_add(1, SeqCst);
-                    }
-                };
-                pool.spawn(future).expect("accepted")
-            })
-            .collect();
-        until("both are stuck", || is_open.load(SeqCst) == 2);
-        drop(others);
-        all.iter().for_each(|turns| turns.go_on(3));
+        let tasks = spawn_all(&all, &pool);
+        random.dawdle(3_000);
+        let stuck = [all[0].clone(), all[1].clone()].map(|turns| {
+            let closure = move || turns.go_on(3);
+            pool.submit(closure).expect("accepted")
+        });
+        for task in stuck {
+            in_time(move || task.join()).expect("they were polled");
+        }
         end_all(&all, tasks);
-        drop(open);
-        assert!(pool.wait_idle(LONG));
     }
+    assert!(pool.wait_idle(LONG));
+    assert_all_settled(&pool.stats());
 }
 
 /// They began on one worker, the other being at something else, and would keep it to themselves.
@@ -332,6 +311,7 @@ fn a_pool_that_is_made_smaller_and_closed_polls_futures_to_their_end() {
     let mut random = Random::printed("made_smaller_and_closed");
     for _ in 0..300 {
         let pool = pool(2);
+        pool.prestart();
         let all = many(1);
         let tasks = spawn_all(&all, &pool);
         all[0].go_on(1);
@@ -345,20 +325,20 @@ fn a_pool_that_is_made_smaller_and_closed_polls_futures_to_their_end() {
     }
 }
 
-/// An offer that nobody took is forgotten with the worker that made it.
+/// An offer that nobody took is forgotten with the worker that made it: here one too many, which leaves as soon as it can.
 #[test]
 fn a_worker_sleeps_after_one_that_offered_futures_has_left() {
     let pool = pool(2);
     let other = hold(&pool);
     let stuck = Stuck::new(&pool, 1);
-    drop(stuck.open);
-    for task in stuck.futures {
-        in_time(move || task.join()).expect("its own worker came back to it");
-    }
     pool.resize(1, 1).expect("valid");
+    drop(stuck.open);
     until("it has left", || pool.stats().threads == 1);
     let before = pool.stats().parks;
     drop(other);
+    for task in stuck.futures {
+        in_time(move || task.join()).expect("it was left to the other");
+    }
     until("the other lies down", || pool.stats().parks > before);
 }
 
@@ -579,8 +559,8 @@ fn tasks_of_a_lane_and_a_future_that_yields_take_turns() {
 /// Futures and closures come and go on three workers while somebody looks.
 #[test]
 fn the_books_balance_in_a_storm_of_futures_that_yield() {
-    const FUTURES: u64 = 40;
-    const TURNS: u64 = 200;
+    const FUTURES: u64 = 3_000;
+    const TURNS: u64 = 12;
     let pool = pool(3);
     let is_over = Arc::new(AtomicBool::new(false));
     let (watched, seen) = (pool.clone(), is_over.clone());
