@@ -57,7 +57,8 @@ impl Worker<'_> {
             return Due::Nothing;
         }
         let has_other = || !self.engine.room.looks_empty() || self.has_own() || self.post.yields.has_some();
-        if self.due_in_a_row == MAX_DUE_IN_A_ROW && has_other() {
+        // Beyond, if there was nobody to let pass before.
+        if self.due_in_a_row >= MAX_DUE_IN_A_ROW && has_other() {
             self.due_in_a_row = 0;
             return Due::Nothing;
         }
@@ -74,7 +75,7 @@ impl Worker<'_> {
         let patience = &mut self.patience;
         if self.engine.timers.take(slot, patience, &self.engine.attention) {
             self.passed = 0;
-            self.due_in_a_row += 1;
+            self.due_in_a_row = self.due_in_a_row.saturating_add(1);
             self.due_since_rest = self.due_since_rest.saturating_add(1);
             if let Some(stint) = &mut self.stint {
                 stint.tasks += 1;

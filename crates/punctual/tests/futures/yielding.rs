@@ -222,7 +222,7 @@ fn a_sleeping_worker_is_called_for_what_a_stuck_one_keeps() {
 fn what_two_stuck_workers_keep_comes_to_two_others() {
     let mut random = Random::printed("two_stuck_workers");
     let pool = pool(4);
-    for _ in 0..200 {
+    for _ in 0..60 {
         let all = many(2);
         let tasks = spawn_all(&all, &pool);
         random.dawdle(3_000);
@@ -293,7 +293,7 @@ fn a_pool_that_is_made_smaller_loses_no_future_that_yields() {
     let pool = pool(4);
     let all = many(16);
     let tasks = spawn_all(&all, &pool);
-    for _ in 0..20 {
+    for _ in 0..5 {
         all.iter().for_each(|turns| turns.go_on(1));
         pool.resize(1, 1).expect("valid");
         until("three leave", || pool.stats().threads == 1);
@@ -309,7 +309,7 @@ fn a_pool_that_is_made_smaller_loses_no_future_that_yields() {
 #[test]
 fn a_pool_that_is_made_smaller_and_closed_polls_futures_to_their_end() {
     let mut random = Random::printed("made_smaller_and_closed");
-    for _ in 0..300 {
+    for _ in 0..100 {
         let pool = pool(2);
         pool.prestart();
         let all = many(1);
@@ -489,13 +489,14 @@ fn closures_and_timers_get_their_turn_beside_futures_that_yield() {
     end_all(&all, tasks);
 }
 
-/// Submits itself again and again.
-fn flow(pool: Pool, is_over: Arc<AtomicBool>, by_the_clock: bool) {
-    if is_over.load(SeqCst) {
+/// Submits itself again and again, and counts that.
+fn flow(pool: Pool, turns: Turns, by_the_clock: bool) {
+    turns.0.polls.fetch_add(1, SeqCst);
+    if turns.0.is_over.load(SeqCst) {
         return;
     }
     let own = pool.clone();
-    let again = move || flow(own, is_over, by_the_clock);
+    let again = move || flow(own, turns, by_the_clock);
     if by_the_clock {
         drop(pool.after(Duration::ZERO, again).expect("accepted"));
     } else {
@@ -503,19 +504,21 @@ fn flow(pool: Pool, is_over: Arc<AtomicBool>, by_the_clock: bool) {
     }
 }
 
+/// The flow has been there for long when they come, with nobody else to let pass.
 #[test]
 fn futures_that_yield_get_their_turn_beside_an_endless_flow() {
     for by_the_clock in [false, true] {
         let pool = single();
-        let is_over = Arc::new(AtomicBool::new(false));
+        let flowing = Turns::default();
         for _ in 0..3 {
-            flow(pool.clone(), is_over.clone(), by_the_clock);
+            flow(pool.clone(), flowing.clone(), by_the_clock);
         }
+        flowing.go_on(500);
         let all = many(2);
         let tasks = spawn_all(&all, &pool);
         all.iter().for_each(|turns| turns.go_on(20));
         end_all(&all, tasks);
-        is_over.store(true, SeqCst);
+        flowing.end();
         assert!(pool.wait_idle(LONG));
     }
 }
