@@ -229,7 +229,7 @@ async fn yields(times: usize) {
 fn yields_a_resize_and_a_close(make: Make) {
     let pool = make(2);
     pool.execute(|| ()).unwrap();
-    let task = pool.spawn(yields(4)).unwrap();
+    let task = pool.spawn(yields(8)).unwrap();
     let smaller = pool.clone();
     let resizer = thread::spawn(move || smaller.resize(1, 1).map(drop));
     pool.shutdown();
