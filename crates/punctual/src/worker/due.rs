@@ -56,7 +56,7 @@ impl Worker<'_> {
         if !self.engine.attention.has(Attention::DUE) {
             return Due::Nothing;
         }
-        let has_other = || !self.engine.room.looks_empty() || self.has_own() || self.post.yields.has_some();
+        let has_other = || !self.engine.room.looks_empty() || self.has_own() || self.yields.has_some();
         // Beyond, if there was nobody to let pass before.
         if self.due_in_a_row >= MAX_DUE_IN_A_ROW && has_other() {
             self.due_in_a_row = 0;

@@ -24,6 +24,7 @@ use crate::pool::Stint;
 use crate::pool::engine::Engine;
 use crate::pool::staff::{Departure, Post};
 use crate::queue::kind;
+use crate::queue::yielded::OwnYields;
 use crate::sync::unmodelled::Relaxed;
 use crate::sync::{self, Arc, Patience, is_multi_core};
 use crate::task::block::Entry;
@@ -99,6 +100,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             looker: Looker::default(),
             tape: tape.as_ref(),
             thief: local.as_ref().map(Thief::new),
+            yields: &post.yields,
         };
         let mut slot = Slot::empty();
         let mut work = || match worker.begin(&runner, &mut slot) {
@@ -160,6 +162,8 @@ struct Worker<'a> {
     tape: Option<&'a Tape<'a>>,
     /// Where workers have deques.
     thief: Option<Thief<'a>>,
+    /// Futures that it keeps.
+    yields: &'a Arc<OwnYields>,
 }
 
 impl Worker<'_> {
@@ -249,14 +253,12 @@ impl Worker<'_> {
             self.offer_yields();
             return Ok(());
         }
-        if KIND == kind::PLAIN && self.post.yields.has_some() && self.take_yielded(slot) {
-            return Ok(());
+        // Nobody else puts something in: what is not there now is not there after the search.
+        if KIND == kind::PLAIN && self.yields.has_some() {
+            return self.next_beside_yields(slot);
         }
         if search::search_as::<KIND>(self.engine, slot, &mut self.patience) {
             self.lives_by_the_clock = false;
-            if KIND == kind::PLAIN {
-                self.offer_yields();
-            }
             return Ok(());
         }
         self.next_when_dry(slot)

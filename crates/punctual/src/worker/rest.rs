@@ -152,7 +152,7 @@ impl Worker<'_> {
         if let Some(thief) = &self.thief {
             thief.shrink();
         }
-        self.post.yields.shrink();
+        self.yields.shrink();
         // On a manual clock nobody trims: its hours pass in no time, and the memory is wanted again at once.
         let excess = if engine.clock.is_manual() {
             None
