@@ -1,6 +1,6 @@
 //! Loom models of sleeping and waking, and of a whole pool small enough to search.
 
-use super::idle::{Bed, Idle};
+use super::idle::{Asleep, Bed, Idle, Searching};
 use crate::models::model;
 use crate::queue::Capacity;
 use crate::queue::deque::Taken;
@@ -40,6 +40,19 @@ impl Site {
         self.idle.notify();
     }
 
+    /// Until somebody calls.
+    fn sleep(&self, bed: &Bed, asleep: Asleep) -> Searching {
+        let wait = Wait {
+            word: &bed.word,
+            mask: Bed::CALLED,
+            expected: 0,
+            interrupt: None,
+            deadline: None,
+        };
+        let _ = self.clock.wait(&wait, Place::Parked(0));
+        self.idle.called(bed, asleep)
+    }
+
     /// A worker until it has run one task: search, lie down, look once more, sleep.
     fn take_one(&self) {
         let bed = Arc::new(Bed::new());
@@ -61,15 +74,7 @@ impl Site {
                 searching = Some(self.idle.rise(&bed, asleep));
                 continue;
             }
-            let wait = Wait {
-                word: &bed.word,
-                mask: Bed::CALLED,
-                expected: 0,
-                interrupt: None,
-                deadline: None,
-            };
-            let _ = self.clock.wait(&wait, Place::Parked(0));
-            searching = Some(self.idle.called(&bed, asleep));
+            searching = Some(self.sleep(&bed, asleep));
         }
     }
 }
@@ -107,15 +112,7 @@ impl Site {
                 searching = Some(self.idle.rise(&bed, asleep));
                 continue;
             }
-            let wait = Wait {
-                word: &bed.word,
-                mask: Bed::CALLED,
-                expected: 0,
-                interrupt: None,
-                deadline: None,
-            };
-            let _ = self.clock.wait(&wait, Place::Parked(0));
-            searching = Some(self.idle.called(&bed, asleep));
+            searching = Some(self.sleep(&bed, asleep));
         }
     }
 }
