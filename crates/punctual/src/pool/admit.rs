@@ -236,11 +236,10 @@ impl Engine {
         }
         // While a worker is missing, or comes before the next place, the next task looks again.
         let is_settled = !in_line && crew.workers() >= crew.wanted();
-        let has_places = capacity != Capacity::Bounded(0);
-        if !is_paused && (!has_places || (crew.growth == Growth::ThreadsFirst && needs_hand)) {
-            // Without places whoever stands in line does so in the place of a hand.
-            let in_lines = if has_places { 0 } else { self.room.waiting_aside() };
-            let busy = self.busy_hands(producers) + in_lines;
+        let gets_hand =
+            capacity == Capacity::Bounded(0) || (crew.growth == Growth::ThreadsFirst && needs_hand);
+        if !is_paused && gets_hand {
+            let busy = self.busy_hands(producers);
             // One too many may leave without a look at what waits.
             let hands = crew.workers().min(crew.max()) as u64;
             if busy < hands {

@@ -1,7 +1,7 @@
 //! Which thread a task gets, and when threads come and go.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Executor, Lanes, Pool, Queue, task};
+use punctual::{Clock, Executor, Lanes, task};
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -275,21 +275,6 @@ fn a_backlog_in_one_lane_takes_one_thread() {
     assert_eq!(lanes.stats().finished, 103);
 }
 
-/// Without places a task in line stands in that of a hand: lines are no way round the bound.
-#[test]
-fn lines_of_a_pool_without_places_are_bounded_by_its_threads() {
-    let pool = Pool::builder("handoff").core_threads(3).queue(Queue::handoff());
-    let pool = pool.prestart(true).build().unwrap();
-    let lane = pool.lane();
-    let held = hold(&lane);
-    let accepted = (0..10).filter(|_| lane.execute(|| ()).is_ok()).count();
-    assert_eq!(accepted, 2);
-    assert!(pool.execute(|| ()).is_err());
-    drop(held);
-    assert!(pool.wait_idle(LONG));
-    assert_eq!(pool.stats().finished, 3);
-}
-
 /// The next of a lane takes the hand of the one before it, also if somebody comes in between who would have had it.
 #[test]
 fn who_comes_while_a_lane_hands_on_gets_a_thread_all_the_same() {
@@ -302,10 +287,10 @@ fn who_comes_while_a_lane_hands_on_gets_a_thread_all_the_same() {
         }
         // All three at once, or none ends: one behind a backlog, two beside it.
         let last = meet.clone();
-        lane.execute(move || _ = last.wait()).unwrap();
+        lane.execute(move || drop(last.wait())).unwrap();
         for _ in 0..2 {
             let meet = meet.clone();
-            lanes.execute(move || _ = meet.wait()).unwrap();
+            lanes.execute(move || drop(meet.wait())).unwrap();
         }
         assert!(
             lanes.wait_idle(LONG),
