@@ -204,11 +204,6 @@ impl Engine {
     /// Looks at everything that decides about one more task. [`Plan::Push`] opens the room for as many as need no
     /// further look. `in_line`: this is the turn of whoever stands first in line.
     pub(super) fn plan(&self, producers: &mut Producers<Crew>, in_line: bool) -> Plan {
-        self.plan_for(producers, in_line, true)
-    }
-
-    /// The same; a task that will stand in the line of a view does not need a hand, since it gets that of another.
-    pub(super) fn plan_for(&self, producers: &mut Producers<Crew>, in_line: bool, needs_hand: bool) -> Plan {
         producers.shut();
         if producers.is_closed() || self.is_adapter() {
             return Plan::Refuse(Refusal::Closed);
@@ -236,10 +231,9 @@ impl Engine {
         }
         // While a worker is missing, or comes before the next place, the next task looks again.
         let is_settled = !in_line && crew.workers() >= crew.wanted();
-        let gets_hand =
-            capacity == Capacity::Bounded(0) || (crew.growth == Growth::ThreadsFirst && needs_hand);
-        if !is_paused && gets_hand {
-            let busy = self.busy_hands(producers);
+        if !is_paused && (capacity == Capacity::Bounded(0) || crew.growth == Growth::ThreadsFirst) {
+            let kept = producers.kept(&self.room) + self.timers.due.kept();
+            let busy = kept.saturating_sub(self.ended_tasks());
             // One too many may leave without a look at what waits.
             let hands = crew.workers().min(crew.max()) as u64;
             if busy < hands {

@@ -329,15 +329,8 @@ impl Engine {
     /// Whether there are more tasks than workers. Exact: a worker that has ended its task counts as free, also before it
     /// says so.
     fn is_short_of_hands(&self, producers: &Producers<Crew>) -> bool {
-        self.busy_hands(producers) > producers.gate.workers() as u64
-    }
-
-    /// Tasks that run, or could: each is a hand's. Those in the lines of views are none, until another of their view has ended.
-    pub(super) fn busy_hands(&self, producers: &Producers<Crew>) -> u64 {
-        // First: who leaves a line after this is one of the kept.
-        let in_lines = self.room.waiting_aside();
         let kept = producers.kept(&self.room) + self.timers.due.kept();
-        kept.saturating_sub(self.ended_tasks() + in_lines)
+        kept.saturating_sub(self.ended_tasks()) > producers.gate.workers() as u64
     }
 
     /// A worker that was free has taken a task, and more wait: whoever brought them may have counted on it instead of

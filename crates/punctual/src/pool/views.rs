@@ -16,6 +16,7 @@
 use super::admit::{Plan, Refused};
 use super::crew::Crew;
 use super::engine::{Attention, Engine};
+use crate::Reason;
 use crate::handle::end_waiting;
 use crate::queue::Handed;
 use crate::queue::producers::Producers;
@@ -28,7 +29,6 @@ use crate::task::record::{Payload, Slot, Woken};
 use crate::task::state::Claim;
 use crate::task::view::{Barred, Coming, Leaving, Left, MOST_LOOKS, Parked, Step, View};
 use crate::time::Tick;
-use crate::{Growth, Reason};
 
 /// So many lines are looked through for one task: there may be a hundred thousand, and they are much alike then.
 pub(super) const LINES_SEEN: usize = 1024;
@@ -102,10 +102,8 @@ impl Engine {
                 reason,
             });
         }
-        let is_open = producers.is_open();
-        let has_slot = is_open || view.has_slot();
-        if !is_open {
-            match self.plan_for(&mut producers, false, has_slot) {
+        if !producers.is_open() {
+            match self.plan(&mut producers, false) {
                 Plan::Push => {}
                 Plan::Refuse(refusal) => {
                     drop(producers);
@@ -123,12 +121,7 @@ impl Engine {
         }
         let is_in = self.enter(&mut producers, view, entry);
         drop(producers);
-        let is_called = is_in && self.idle.notify();
-        if is_in && !has_slot {
-            // It got one meanwhile, and nobody has counted a hand for it.
-            self.call_another();
-        }
-        Ok(is_called)
+        Ok(is_in && self.idle.notify())
     }
 
     /// As [`Engine::admit_to_view`], of the view that the task has a share of.
@@ -320,8 +313,8 @@ impl Engine {
         if wake.is_due {
             self.attention.set(Attention::DUE, true);
         }
-        if (wake.is_work || wake.is_due) && !self.idle.notify() {
-            self.start_for_those_in_line();
+        if wake.is_work || wake.is_due {
+            self.idle.notify();
         }
         if wake.tells {
             self.tell();
@@ -426,24 +419,13 @@ impl Engine {
             Some(Left::Slot)
         };
         match left {
-            // It can be taken. While it stood in line others may have counted on the hand that it takes now.
+            // It can be taken.
             None => {
-                if !self.idle.notify() {
-                    self.start_for_those_in_line();
-                }
+                self.idle.notify();
             }
             Some(Left::Slot) => self.move_on(|producers, wake| self.hand_on(producers, view, wake)),
             Some(Left::Tell) => self.tell(),
             Some(Left::Nothing) => {}
-        }
-    }
-
-    /// Where threads come first: starts one if a task that left its line took somebody's.
-    fn start_for_those_in_line(&self) {
-        let may_grow = self.config.growth == Growth::ThreadsFirst
-            && self.run_state.read().workers() < self.size().max + self.keepers();
-        if may_grow && let Some(me) = self.me.upgrade() {
-            me.call_another();
         }
     }
 

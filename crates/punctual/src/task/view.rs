@@ -285,14 +285,6 @@ impl View {
         self.chain().any(|view| view.is_closed.load(Acquire))
     }
 
-    /// Whether a task that came now would get a slot, here and further out.
-    pub(crate) fn has_slot(self: &Arc<Self>) -> bool {
-        self.chain().all(|view| {
-            let gate = view.gate.lock();
-            gate.slots < view.limit && gate.line.is_empty()
-        })
-    }
-
     /// A task of it was accepted.
     pub(crate) fn arrive(&self) {
         let _gate = self.gate.lock();
