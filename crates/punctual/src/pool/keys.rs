@@ -6,12 +6,14 @@
 //! that has been quiet for a while lets go of them. Executors have the key and not its view: they keep nothing here.
 //!
 //! **One at a time.** Whoever has a task of a key, or waits with one, has a share of its view, and gets it under the shard's lock
-//! or from somebody who has one. A view goes when the share here is the only one, and is let go of under the same lock: so there
+//! or from somebody who has one. (Who looks through the crowd has one for a moment, and no task.) A view goes when the share here is the only one, and is let go of under the same lock: so there
 //! are never two of a key with tasks, and what comes after sees what the last task did.
 //!
 //! Keys are told apart by 64 bits of a hash with a secret of the pool's own; two keys that meet there share a view, which keeps
 //! their order and costs them their independence.
 
+use crate::sync::atomic::Ordering::Acquire;
+use crate::sync::atomic::fence;
 use crate::sync::unmodelled::{AtomicBool, Relaxed};
 use crate::sync::{Arc, Lock, Padded};
 use crate::task::view::View;
@@ -158,13 +160,15 @@ impl Shard {
     /// Looks at the next key: takes it out if nobody uses it.
     fn next_idle(&mut self) -> Option<Arc<View>> {
         let key = self.round.pop_front()?;
-        // A share is made under this lock, or by somebody who has one: whoever is alone here stays so. The second look, other
-        // than the first, comes after all that those did who had one; the next task of the key is to see it.
+        // A share that brings tasks is made under this lock, or by somebody who has one: whoever is alone here stays so. (Who goes
+        // through the crowd has one for a moment, and brings none.)
         let is_idle = self
             .views
-            .get_mut(&key)
-            .is_some_and(|view| Arc::strong_count(view) == 1 && Arc::get_mut(view).is_some());
+            .get(&key)
+            .is_some_and(|view| Arc::strong_count(view) == 1);
         if is_idle {
+            // After all that those did who had one; the next task of the key is to see it.
+            fence(Acquire);
             return self.views.remove(&key);
         }
         self.round.push_back(key);
@@ -182,8 +186,9 @@ mod tests {
 
     /// Until the workers have let go of the last task of each.
     fn sweep_to(keys: &Keys, len: usize) {
+        let begin = std::time::Instant::now();
         keys.sweep();
-        while keys.len() > len {
+        while keys.len() > len && begin.elapsed() < Duration::from_secs(60) {
             crate::sync::yield_now();
             keys.sweep();
         }
@@ -218,6 +223,21 @@ mod tests {
             1,
             "of what there was before nothing is left"
         );
+    }
+
+    /// It is still one of the crowd, which nobody has looked at; nor does a worker, whose clock stands still.
+    #[test]
+    fn a_key_that_has_had_a_line_goes_too() {
+        let clock = Clock::manual();
+        let pool = Pool::builder("p").core_threads(1).clock(&clock).build().unwrap();
+        pool.pause();
+        for key in 0..100 {
+            let key = pool.keyed(key);
+            (0..3).for_each(|_| key.execute(|| ()).unwrap());
+        }
+        pool.resume();
+        assert!(pool.wait_idle(Duration::from_secs(60)));
+        sweep_to(&pool.engine().keys, 0);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::task::block::{Entry, Header};
 use crate::task::home::Removal;
 use crate::task::record::{Payload, Slot, Woken};
 use crate::task::state::Claim;
-use crate::task::view::{Barred, Coming, Leaving, Left, MOST_LOOKS, Parked, Step, View};
+use crate::task::view::{Barred, Coming, Leaving, Left, Parked, Step, View};
 use crate::time::Tick;
 
 /// So many lines are looked through for one task: there may be a hundred thousand, and they are much alike then.
@@ -575,7 +575,7 @@ impl Engine {
     fn last_in_line(&self, below: Option<usize>) -> Option<LastInLine> {
         let mut last: Option<LastInLine> = None;
         let level_of = |task: &Header| self.level_to_evict(task, below);
-        for at in self.crowd.each(MOST_LOOKS).take(LINES_SEEN) {
+        for at in self.crowd.each(usize::MAX).take(LINES_SEEN) {
             if let Some((level, arrived)) = at.least_urgent(level_of)
                 && last
                     .as_ref()

@@ -68,7 +68,7 @@ pub(crate) fn prefetch(address: *const u8) {
 #[inline(always)]
 pub(crate) fn prefetch_to_write(address: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-    // SAFETY: it touches no memory that the program sees, whatever the address, and processors that do not know it skip it.
+    // SAFETY: it touches no memory that the program sees, whatever the address; processors of this architecture execute or skip it.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }

@@ -3,7 +3,8 @@
 //! In: a value. Out: a [`Guard`] to it. Fairness is not promised. A thread that finds the lock taken spins a few
 //! times, gives its time slice away a few times, and only then sleeps: with more threads than cores the holder is
 //! usually waiting for this very core, so yielding is what lets it finish. (Measured against `std::sync::Mutex`
-//! in scenarios A and B of the bench: the same uncontended, half the time with four producers on two cores.)
+//! in scenarios A and B of the bench: the same uncontended, half the time with four producers on two cores.) Before it sleeps it
+//! looks for some microseconds more, since a sleep is dear for everybody.
 //!
 //! **Leaving costs a store and a load.** Whoever leaves frees the word and then looks whether somebody sleeps; whoever is about to
 //! sleep says so and then looks at the word once more. At least one of them must see the other, which takes a fence between write
@@ -20,7 +21,7 @@
 
 use super::atomic::AtomicU32;
 use super::atomic::Ordering::{Acquire, Relaxed, Release};
-use super::{asymmetric, futex, spin_loop, yield_now};
+use super::{asymmetric, futex, is_multi_core, spin_loop, yield_now};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -38,7 +39,7 @@ const YIELDS: u32 = if cfg!(loom) { 0 } else { 7 };
 
 /// Looks before the sleep, and pauses between them: a sleep costs the others, too, since its fence interrupts whoever runs. (Two
 /// workers with tiny tasks over four levels: a quarter of their time went there; 90 ns a task became 80.)
-const LAST_LOOKS: u32 = if cfg!(loom) { 0 } else { 32 };
+const LAST_LOOKS: u32 = 32;
 const PAUSES: u32 = 4;
 
 /// The lock without its value.
@@ -94,7 +95,8 @@ impl Raw {
                 return;
             }
         }
-        for _ in 0..LAST_LOOKS {
+        let looks = if is_multi_core() { LAST_LOOKS } else { 0 };
+        for _ in 0..looks {
             (0..PAUSES).for_each(|_| spin_loop());
             if self.word.load(Relaxed) == FREE && self.try_lock() {
                 return;

@@ -22,13 +22,13 @@ use crate::observe::Recorder;
 use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::sync::{Arc, Lock, Weak, prefetch_to_write};
 use crate::time::{Clock, Tick};
+pub(crate) use crowd::Crowd;
 use crowd::NO_PLACE;
-pub(crate) use crowd::{Crowd, MOST_LOOKS};
 use gate::Gate;
 use line::Line;
 pub(crate) use line::Parked;
 use std::fmt;
-use std::marker::PhantomData;
+use std::marker::{PhantomData, PhantomPinned};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -94,6 +94,8 @@ pub(crate) struct View {
     /// Tasks that were accepted and have not left. Written under the gate's lock.
     present: AtomicU32,
     gate: Lock<Gate>,
+    /// Its place is written while it is dropped, by others: nothing may be concluded from having it alone.
+    _pinned: PhantomPinned,
 }
 
 /// What a listed view has beside.
@@ -218,6 +220,7 @@ impl View {
                 slots: 0,
                 dead: 0,
             }),
+            _pinned: PhantomPinned,
         })
     }
 
@@ -596,7 +599,8 @@ impl View {
     fn set_place(member: &Weak<View>, place: u32) {
         // SAFETY: a view that goes leaves the crowd first, under the lock that the caller holds, so it is there, if only to wait for
         // that lock; and the place is an atomic, which nothing drops.
-        unsafe { &*member.as_ptr() }.place.store(place, Relaxed);
+        let seat = unsafe { &(*member.as_ptr()).place };
+        seat.store(place, Relaxed);
     }
 
     /// # Safety

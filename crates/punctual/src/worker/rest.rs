@@ -160,7 +160,7 @@ impl Worker<'_> {
             recycle::excess()
         };
         let has_keys = !engine.clock.is_manual() && engine.keys.see_to();
-        let has_lines = !engine.clock.is_manual() && engine.crowd.has_members();
+        let has_lines = !engine.clock.is_manual() && engine.crowd.see_to();
         let trim = (excess.is_some() || has_keys || has_lines)
             .then(|| deadline_after(engine.clock.tick(), TRIM_AFTER))
             .flatten();
@@ -219,13 +219,15 @@ impl Worker<'_> {
         }
         // Called before: not quiet yet, and the next rest begins a new term.
         let was_quiet = waked != Waked::Ready && trim.is_some_and(|trim| trim <= engine.clock.tick());
-        if has_keys && was_quiet {
-            engine.keys.sweep();
-        } else if has_keys {
-            engine.keys.put_off();
+        match (has_lines, was_quiet) {
+            (true, true) => engine.crowd.tidy(),
+            (true, false) => engine.crowd.put_off(),
+            (false, _) => {}
         }
-        if has_lines && was_quiet {
-            engine.crowd.tidy();
+        match (has_keys, was_quiet) {
+            (true, true) => engine.keys.sweep(),
+            (true, false) => engine.keys.put_off(),
+            (false, _) => {}
         }
         // The same if others used the stock meanwhile.
         if was_quiet && excess.is_some() && recycle::excess() == excess {

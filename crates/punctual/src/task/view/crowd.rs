@@ -8,27 +8,34 @@
 //! Under a lock of its own, inside a gate's: a view comes, and is found to have no line, while its gate is locked.
 
 use super::View;
-use crate::sync::unmodelled::Relaxed;
+use crate::sync::unmodelled::{AtomicBool, Relaxed};
 use crate::sync::{Arc, Lock, Weak};
 
 /// So many are looked at in one section.
 const PIECE: usize = 64;
 
 /// Of somebody who wants to know how things are, and not all of it.
-pub(crate) const MOST_LOOKS: usize = 16 * 1024;
+const MOST_LOOKS: usize = 16 * 1024;
 
 /// A list that had more places gives memory back as it empties.
 const KEPT_PLACES: usize = 1024;
 
 /// See the module's header.
-pub(crate) struct Crowd(Lock<Vec<Weak<View>>>);
+pub(crate) struct Crowd {
+    members: Lock<Vec<Weak<View>>>,
+    /// Whether somebody came since the last [`Crowd::tidy`], and nobody sees to it.
+    is_used: AtomicBool,
+}
 
 /// Instead of a place: it is not among them.
 pub(super) const NO_PLACE: u32 = u32::MAX;
 
 impl Crowd {
     pub(crate) fn new() -> Self {
-        Crowd(Lock::new(Vec::new()))
+        Crowd {
+            members: Lock::new(Vec::new()),
+            is_used: AtomicBool::new(false),
+        }
     }
 
     /// Under the gate's lock, as the first in line comes.
@@ -42,14 +49,15 @@ impl Crowd {
     #[cold]
     fn add_new(&self, view: &Arc<View>) {
         let member = Arc::downgrade(view);
-        let mut members = self.0.lock();
+        self.is_used.store(true, Relaxed);
+        let mut members = self.members.lock();
         view.place.store(members.len() as u32, Relaxed);
         members.push(member);
     }
 
     /// Under the gate's lock, or by the last who knows of it.
     pub(crate) fn remove(&self, view: &View) {
-        let mut members = self.0.lock();
+        let mut members = self.members.lock();
         let place = view.place.load(Relaxed);
         if place == NO_PLACE {
             return;
@@ -73,7 +81,7 @@ impl Crowd {
         let mut next = usize::MAX;
         let mut left = looks;
         let pieces = std::iter::from_fn(move || {
-            let members = self.0.lock();
+            let members = self.members.lock();
             let end = next.min(members.len());
             next = end.saturating_sub(PIECE.min(left));
             left -= end - next;
@@ -88,9 +96,14 @@ impl Crowd {
         self.each(MOST_LOOKS).take(most).collect()
     }
 
-    /// Whether there is anything to [`tidy`](Crowd::tidy).
-    pub(crate) fn has_members(&self) -> bool {
-        !self.0.lock().is_empty()
+    /// Whether there may be anything to [`tidy`](Crowd::tidy); if so, the caller sees to it, or [puts it off](Crowd::put_off).
+    pub(crate) fn see_to(&self) -> bool {
+        self.is_used.load(Relaxed) && self.is_used.swap(false, Relaxed)
+    }
+
+    /// Somebody else is to see to it.
+    pub(crate) fn put_off(&self) {
+        self.is_used.store(true, Relaxed);
     }
 
     /// Whoever has no line goes, and with the last the memory.
@@ -106,7 +119,6 @@ impl Crowd {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::sync::unmodelled::AtomicBool;
     use crate::sync::yield_now;
     use crate::{Executor, Pool};
 
@@ -141,9 +153,11 @@ mod tests {
                 .iter()
                 .all(|lane| lane.close_timeout(std::time::Duration::MAX))
         );
-        assert!(crowd.has_members(), "nobody has looked");
+        assert_eq!(crowd.members.lock().len(), 200, "nobody has looked");
+        assert!(crowd.see_to());
         crowd.tidy();
-        assert!(!crowd.has_members());
+        assert!(crowd.members.lock().is_empty());
+        assert!(!crowd.see_to(), "one look for all that came");
     }
 
     #[test]
@@ -163,7 +177,7 @@ mod tests {
             drop(lanes.swap_remove(lanes.len() / 2));
         }
         // The worker may be about to let go of the last task.
-        while crowd.has_members() {
+        while !crowd.members.lock().is_empty() {
             yield_now();
         }
     }

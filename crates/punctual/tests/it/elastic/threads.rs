@@ -1,7 +1,7 @@
 //! Which thread a task gets, and when threads come and go.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Executor, Lanes, task};
+use punctual::{Clock, Executor, Lanes, Pool, Queue, task};
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -248,4 +248,46 @@ fn trap_48_after_refusals_an_idle_thread_leaves_at_its_time() {
     clock.advance(TTL);
     until("the idle thread leaves", || lanes.stats().threads == 0);
     assert_eq!(lanes.remaining_capacity(), 1);
+}
+
+/// A line is no way round a bound: with places, and without.
+#[test]
+fn a_lane_takes_in_no_more_than_there_are_hands_and_places() {
+    let bounded = Lanes::builder("lanes").max_threads(4).queue_capacity(2);
+    let bounded = bounded.build().unwrap();
+    let handoff = Pool::builder("handoff").core_threads(4).prestart(true);
+    let handoff = handoff.queue(Queue::handoff()).build().unwrap();
+    for (pool, most) in [(&*bounded, 3 + 2), (&handoff, 3)] {
+        let lane = pool.lane();
+        let held = hold(&lane);
+        let accepted = (0..20).filter(|_| lane.execute(|| ()).is_ok()).count();
+        assert_eq!(accepted, most, "{pool:?}");
+        drop(held);
+        assert!(pool.wait_idle(LONG));
+        assert_eq!(pool.stats().finished as usize, 1 + most);
+    }
+}
+
+/// The next of a lane takes the hand of the one before it, also if somebody comes in between who would have had it.
+#[test]
+fn who_comes_while_a_lane_hands_on_gets_a_thread_all_the_same() {
+    for _ in 0..200 {
+        let lanes = lanes(3);
+        let lane = lanes.lane();
+        let meet = Arc::new(Barrier::new(3));
+        for _ in 0..20 {
+            lane.execute(|| ()).unwrap();
+        }
+        // All three at once, or none ends: one behind a backlog, two beside it.
+        let last = meet.clone();
+        lane.execute(move || _ = last.wait()).unwrap();
+        for _ in 0..2 {
+            let meet = meet.clone();
+            lanes.execute(move || _ = meet.wait()).unwrap();
+        }
+        assert!(
+            lanes.wait_idle(LONG),
+            "a task waits beside threads that could be started"
+        );
+    }
 }
