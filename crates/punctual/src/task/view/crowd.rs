@@ -154,10 +154,18 @@ mod tests {
                 .all(|lane| lane.close_timeout(std::time::Duration::MAX))
         );
         assert_eq!(crowd.members.lock().len(), 200, "nobody has looked");
-        assert!(crowd.see_to());
         crowd.tidy();
         assert!(crowd.members.lock().is_empty());
-        assert!(!crowd.see_to(), "one look for all that came");
+    }
+
+    /// Or a worker would get up every few seconds for as long as there is a line.
+    #[test]
+    fn one_worker_sees_to_all_that_came_and_once() {
+        let crowd = Crowd::new();
+        assert!(!crowd.see_to());
+        crowd.put_off();
+        assert!(crowd.see_to());
+        assert!(!crowd.see_to());
     }
 
     #[test]
