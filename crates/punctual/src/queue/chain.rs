@@ -21,26 +21,31 @@ use std::ptr::NonNull;
 pub(super) const AGE: usize = 2;
 
 /// Where producers write.
+#[repr(C)]
 pub(super) struct Tail {
     first: NonNull<Segment>,
     current: NonNull<Segment>,
     offset: usize,
-    /// Records in this chain.
-    count: u64,
     /// Chains opened so far whose first arrival was noted.
     chains: u64,
+    /// Records in this chain.
+    count: u64,
     /// A segment brought along for when the current one is full: nothing is allocated under the lock.
     ready: Option<Owned>,
 }
 
 /// Where consumers read.
+///
+/// What changes with each record is kept apart, here and in the [`Tail`]: side by side the two would be read in one step, which
+/// waits until a [`swap`](Tail::swap) that has just written them in two has reached the cache.
+#[repr(C)]
 pub(super) struct Head {
     segment: NonNull<Segment>,
     offset: usize,
-    /// Records left in this chain.
-    left: u64,
     /// The latest arrival known to be not later than that of the record at the head; 0 = not known.
     arrived: Tick,
+    /// Records left in this chain.
+    left: u64,
     /// A segment read to its end; whoever holds the lock takes it away.
     finished: Option<Owned>,
 }
@@ -120,8 +125,9 @@ impl Tail {
             let opens = MEASURES && self.count == 0 && stamp;
             let sampled = MEASURES && number.is_multiple_of(SAMPLE_EVERY);
             if opens || sampled {
-                // Where each task opens a chain, a sample of each would cost as much as the task.
-                let is_sample = self.chains < SAMPLE_EVERY || self.chains.is_multiple_of(SAMPLE_EVERY);
+                // Where each task opens a chain, a sample of each would cost as much as the task; one in so many is one by its
+                // number.
+                let is_sample = self.chains < SAMPLE_EVERY;
                 let now = now(sampled || is_sample);
                 if opens {
                     segment.open(now, is_sample);
