@@ -285,7 +285,9 @@ impl Crew {
     pub(crate) fn started(&mut self) {
         self.starting -= 1;
         self.starts.made += 1;
-        let (live, reasons) = (self.workers - self.starting, &mut self.starts.by_reason);
+        // Those that were started may have left before their starters say so: in a pool that is closed meanwhile all of them.
+        let live = self.workers.saturating_sub(self.starting);
+        let reasons = &mut self.starts.by_reason;
         *(if live <= self.size.core {
             &mut reasons.core
         } else if live <= self.size.max {
@@ -440,6 +442,23 @@ mod tests {
         assert!(!crew.unblock(), "the other one still needs it");
         assert!(crew.unblock());
         assert!(crew.has_surplus(), "and it is sent home");
+    }
+
+    #[test]
+    fn whoever_left_before_its_start_was_told_of_is_counted_all_the_same() {
+        let mut crew = crew(0, 2, 0);
+        for _ in 0..2 {
+            crew.hire();
+        }
+        for _ in 0..2 {
+            crew.warm();
+            crew.leave(Departure::Closed);
+        }
+        for _ in 0..2 {
+            crew.started();
+        }
+        let reading = crew.read();
+        assert_eq!((reading.starts, reading.threads), (2, 0));
     }
 
     #[test]
