@@ -10,9 +10,7 @@ use std::any::Any;
 use std::time::Duration;
 
 pub(crate) type TimeHook = Arc<dyn Fn(&TaskInfo<'_>, Duration) + Send + Sync>;
-
 pub(crate) type ThreadHook = Arc<dyn Fn() + Send + Sync>;
-
 pub(crate) type EnterHook = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
 impl PoolBuilder {
