@@ -9,38 +9,37 @@
 //! back, once, when all that concerns the task is done: the runner after the run, a canceller at once. A task that is
 //! claimed while it stands in a line stays there, dead, and whoever takes it out gives back what it holds. So each slot
 //! has one owner at every moment.
+//!
+//! Not here: whether a task may come at all ([`open`]), those in line that are looked at or taken out ([`waiting`]), what is counted
+//! ([`counts`]), how a block holds its view ([`lent`]).
 
-#![allow(unsafe_code)]
-
+mod counts;
 mod crowd;
 mod gate;
+mod lent;
 mod line;
+mod open;
+mod waiting;
 
-use super::block::{Entry, Header, Reference};
+use super::block::Entry;
 use super::home::HomeRef;
 use crate::observe::Recorder;
-use crate::sync::unmodelled::{Acquire, AtomicBool, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release};
-use crate::sync::{Arc, Lock, Weak, prefetch_to_write};
-use crate::time::{Clock, Tick};
+use crate::sync::unmodelled::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Relaxed};
+use crate::sync::{Arc, Lock};
+use crate::time::Clock;
 pub(crate) use crowd::Crowd;
 use crowd::NO_PLACE;
 use gate::Gate;
+pub(super) use lent::Lent;
 use line::Line;
 pub(crate) use line::Parked;
+pub(crate) use open::Barred;
 use std::fmt;
-use std::marker::{PhantomData, PhantomPinned};
-use std::mem::ManuallyDrop;
-use std::ops::Deref;
-use std::ptr::NonNull;
-
-/// Dead entries in a line may be this many more than live ones before they are swept out.
-const DEAD_SLACK: usize = 1024;
+use std::marker::PhantomPinned;
+pub(crate) use waiting::InLine;
 
 /// Of a line that nobody watches one arrival in this many is noted.
 const NOTE_EVERY: usize = 16;
-
-/// So much of a line is looked through for one task.
-const LOOKED_THROUGH: usize = 1024;
 
 /// No limit.
 pub(crate) const ANY_NUMBER: u32 = u32::MAX;
@@ -49,11 +48,6 @@ pub(crate) const ANY_NUMBER: u32 = u32::MAX;
 const MAY_REFUSE: u8 = 1;
 /// It is listed.
 const MEASURED: u8 = 2;
-
-/// Before a view in memory: the counts of its shares.
-const COUNTS: usize = 2 * size_of::<usize>();
-/// Of memory, what processors pass to each other.
-const LINE: usize = 64;
 
 /// What a view is for; mostly for its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,13 +101,6 @@ pub(crate) struct Shown {
     since: AtomicU64,
 }
 
-/// Why a view lets no task in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Barred {
-    Closed,
-    Full { waiting: usize, cap: usize },
-}
-
 /// A task that comes to a gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming {
@@ -149,29 +136,6 @@ pub(crate) enum Left {
     Tell,
     /// The slot is the caller's, and somebody is in line for it.
     Slot,
-}
-
-/// A reading of a view.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
-    pub(crate) queued: usize,
-    pub(crate) active: usize,
-    pub(crate) taken: u64,
-    /// When the first in line arrived, at the latest.
-    pub(crate) oldest: Option<Tick>,
-    /// Whether some of the queued have their slots.
-    pub(crate) is_in_queue: bool,
-    /// Of a listed view: none of those that wait came before.
-    pub(crate) since: Option<Tick>,
-}
-
-/// Where a task stands in a view's line.
-pub(crate) enum InLine {
-    /// So many are before it, dead ones included.
-    At(usize),
-    Absent,
-    /// Not among the first thousand, and there are more.
-    Beyond,
 }
 
 /// How a view is made.
@@ -251,41 +215,6 @@ impl View {
     /// The home of its tasks, wherever they run.
     pub(crate) fn home(&self) -> &HomeRef {
         &self.home
-    }
-
-    /// Whether one more task may come, here and further out. Exact where closing and acceptance are under one lock. Without
-    /// the gate's, mostly: those that wait are among those that are here.
-    #[inline]
-    pub(crate) fn admits(self: &Arc<Self>) -> Result<(), Barred> {
-        if self.nature & MAY_REFUSE == 0 {
-            return Ok(());
-        }
-        self.admits_one_more()
-    }
-
-    fn admits_one_more(self: &Arc<Self>) -> Result<(), Barred> {
-        let may_refuse = |view: &View| view.nature & MAY_REFUSE != 0;
-        for view in self.chain().take_while(|view| may_refuse(view)) {
-            if view.is_closed.load(Acquire) {
-                return Err(Barred::Closed);
-            }
-            if view.present.load(Relaxed) < view.cap {
-                continue;
-            }
-            let waiting = view.gate.lock().waiting(view);
-            if view.cap != ANY_NUMBER && waiting >= view.cap as usize {
-                let cap = view.cap as usize;
-                // For good, if one further out is closed.
-                let full = Barred::Full { waiting, cap };
-                return Err(if self.is_closed() { Barred::Closed } else { full });
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether it refuses tasks for good, or one that it is inside of does.
-    pub(crate) fn is_closed(self: &Arc<Self>) -> bool {
-        self.chain().any(|view| view.is_closed.load(Acquire))
     }
 
     /// A task of it was accepted.
@@ -368,18 +297,6 @@ impl View {
         gate.tell(self)
     }
 
-    /// A task that stands in a line, here or elsewhere in its chain, was claimed; it stays there. True: the dead are too
-    /// many.
-    pub(crate) fn lose(&self) -> bool {
-        let mut gate = self.gate.lock();
-        if gate.line.is_empty() {
-            return false;
-        }
-        gate.dead += 1;
-        let live = gate.line.len().saturating_sub(gate.dead as usize);
-        gate.dead as usize > live + DEAD_SLACK
-    }
-
     /// A task without its slots has left, after a run inside its parent or without one.
     pub(crate) fn leave_without_slot(&self, ran: bool) -> Left {
         let mut gate = self.gate.lock();
@@ -388,119 +305,12 @@ impl View {
         gate.tell(self)
     }
 
-    /// Takes the dead out of the line.
-    pub(crate) fn sweep(&self) -> Vec<Parked> {
-        self.take_from_line(Entry::is_dead_in_line)
-    }
-
-    /// Takes everybody out of the line.
-    pub(crate) fn clear_line(&self) -> Vec<Parked> {
-        self.take_from_line(|_| true)
-    }
-
-    fn take_from_line(&self, is_wanted: impl Fn(&Entry) -> bool) -> Vec<Parked> {
-        let mut gate = self.gate.lock();
-        gate.dead = 0;
-        gate.line.take_all(|parked| is_wanted(&parked.entry))
-    }
-
-    /// Whether somebody is in line. A view that has nobody leaves the crowd.
-    pub(super) fn has_line(&self, crowd: &Crowd) -> bool {
-        let gate = self.gate.lock();
-        if gate.line.is_empty() {
-            crowd.remove(self);
-        }
-        !gate.line.is_empty()
-    }
-
-    /// The least urgent task of the line, by what `level` says of those that may go, and when it arrived, at the latest: of
-    /// equal ones the first. Among as many as are looked through.
-    pub(crate) fn least_urgent(&self, level: impl Fn(&Header) -> Option<usize>) -> Option<(usize, Tick)> {
-        let gate = self.gate.lock();
-        let mut least = None;
-        for parked in gate.line.iter().take(LOOKED_THROUGH) {
-            let header = parked.entry.header();
-            let level = level(header).filter(|_| !header.state.load().is_claimed());
-            if let Some(level) = level
-                && least.is_none_or(|(least, _)| level > least)
-            {
-                least = Some((level, parked.arrived));
-            }
-        }
-        least
-    }
-
-    /// Takes the first in line out that can be claimed.
-    pub(crate) fn take_first(&self, claim: impl Fn(&Header) -> bool) -> Option<Entry> {
-        let mut gate = self.gate.lock();
-        let parked = gate.line.take_first(|parked| claim(parked.entry.header()))?;
-        if gate.line.is_empty() {
-            gate.dead = 0;
-        }
-        Some(parked.entry)
-    }
-
-    /// A task begins to run.
-    pub(crate) fn begin(&self) {
-        if self.limit == 1 {
-            // Whoever has the one slot writes alone, and the gate's lock comes between it and the next.
-            self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
-        } else {
-            self.taken.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// A poll of a future is over, and the future is not.
-    pub(crate) fn suspend(&self) {
-        self.count_ended(true);
-    }
-
-    /// It is polled again.
-    pub(crate) fn resume(&self) {
-        if self.limit == 1 {
-            self.ended.store(self.ended.load(Relaxed) - 1, Relaxed);
-        } else {
-            self.ended.fetch_sub(1, Relaxed);
-        }
-    }
-
-    /// The body of a task has ended. One that has a lane's slot can no longer be reached through the lane.
-    pub(crate) fn end_of_body(&self, has_slots: bool) {
-        self.count_ended(has_slots);
-    }
-
-    fn count_ended(&self, has_slots: bool) {
-        if has_slots && self.kind == Kind::Lane {
-            self.gate.lock().mark = 0;
-        }
-        // Release: whoever sees it counted sees that it was taken.
-        if self.limit == 1 {
-            self.ended.store(self.ended.load(Relaxed) + 1, Release);
-        } else {
-            self.ended.fetch_add(1, Release);
-        }
-    }
-
-    /// Refuses tasks from now on. Gives, while its lock is held, the task that has the slot to `reach`.
-    pub(crate) fn close<R>(&self, reach: impl FnOnce(NonNull<Header>) -> R) -> Option<R> {
-        let gate = self.gate.lock();
-        self.is_closed.store(true, Release);
-        let address = gate.mark as usize;
-        let holder = NonNull::new(std::ptr::with_exposed_provenance_mut(address));
-        holder.filter(|_| self.kind == Kind::Lane).map(reach)
-    }
-
     /// Somebody wants to be told when something leaves; or no more.
     pub(crate) fn watch(&self, on: bool) {
         let _gate = self.gate.lock();
         let watchers = self.watchers.load(Relaxed);
         let watchers = if on { watchers + 1 } else { watchers - 1 };
         self.watchers.store(watchers, Relaxed);
-    }
-
-    /// Tasks that were accepted and have not left.
-    pub(crate) fn present(&self) -> usize {
-        self.present.load(Relaxed) as usize
     }
 
     /// A slot for somebody who brings no entry, if one is free and nobody is in line.
@@ -512,135 +322,6 @@ impl View {
             self.comes(1);
         }
         is_free
-    }
-
-    pub(crate) fn read(&self) -> Reading {
-        let gate = self.gate.lock();
-        let queued = gate.waiting(self);
-        let ended = self.ended.load(Acquire);
-        let taken = self.taken.load(Relaxed);
-        Reading {
-            queued,
-            active: taken.saturating_sub(ended) as usize,
-            taken,
-            oldest: gate.line.first().map(|first| first.arrived),
-            is_in_queue: queued > gate.line.len().saturating_sub(gate.dead as usize),
-            since: self.shown.as_ref().map(|shown| shown.since.load(Relaxed)),
-        }
-    }
-
-    /// When the first in line arrived, at the latest, and what `f` says of it.
-    pub(crate) fn first_in_line<R>(&self, f: impl FnOnce(&Header) -> R) -> Option<(Tick, R)> {
-        let gate = self.gate.lock();
-        let first = gate.line.first()?;
-        Some((first.arrived, f(first.entry.header())))
-    }
-
-    /// Where in the line a task stands.
-    pub(crate) fn find_in_line(&self, task: &Header) -> InLine {
-        let gate = self.gate.lock();
-        let is_it = |parked: &Parked| std::ptr::eq(parked.entry.header(), task);
-        match gate.line.iter().take(LOOKED_THROUGH).position(is_it) {
-            Some(ahead) => InLine::At(ahead),
-            None if gate.line.len() <= LOOKED_THROUGH => InLine::Absent,
-            None => InLine::Beyond,
-        }
-    }
-
-    /// Whether a task of it was ever delayed, or came from a view inside of it.
-    pub(crate) fn is_mixed(&self) -> bool {
-        self.had_delayed.load(Relaxed) || self.had_children.load(Relaxed)
-    }
-
-    /// The first tasks of the line that wait still.
-    pub(crate) fn list_line(&self, most: usize) -> Vec<Arc<Reference>> {
-        let gate = self.gate.lock();
-        let looked = gate.line.iter().take(LOOKED_THROUGH);
-        let waiting = looked.filter(|parked| !parked.entry.is_dead_in_line() && !parked.entry.is_begun());
-        waiting
-            .filter_map(|parked| parked.entry.refer())
-            .take(most)
-            .collect()
-    }
-
-    /// Whether the wait of the task that is being made is measured, and for how many it speaks.
-    pub(crate) fn sample(&self) -> Option<u64> {
-        let number = self.shown.as_ref()?.submissions.fetch_add(1, Relaxed);
-        let is_sampled = number.is_power_of_two() || number == 0 || number.is_multiple_of(SAMPLE_EVERY);
-        // Each speaks for those up to the next.
-        is_sampled.then_some(number.clamp(1, SAMPLE_EVERY))
-    }
-
-    /// A share becomes a block's: see [`Header::view`].
-    pub(crate) fn lend(view: Arc<View>) -> *const HomeRef {
-        Arc::into_raw(view).cast()
-    }
-
-    /// What a block's share leads to. The share itself is to follow: [`View::share`].
-    pub(crate) fn address(view: &Arc<View>) -> *const HomeRef {
-        Arc::as_ptr(view).cast()
-    }
-
-    /// The share of a block that has the address.
-    pub(crate) fn share(view: &Arc<View>) {
-        let _: *const HomeRef = View::lend(view.clone());
-    }
-
-    /// Asks for the memory that a submission writes.
-    #[inline]
-    pub(crate) fn prefetch(view: &Arc<View>) {
-        let counts = Arc::as_ptr(view).cast::<u8>().wrapping_sub(COUNTS);
-        prefetch_to_write(counts);
-        prefetch_to_write(counts.wrapping_add(LINE));
-        prefetch_to_write(counts.wrapping_add(2 * LINE));
-    }
-
-    /// Another place for a member of the crowd. Under the crowd's lock.
-    fn set_place(member: &Weak<View>, place: u32) {
-        // SAFETY: a view that goes leaves the crowd first, under the lock that the caller holds, so it is there, if only to wait for
-        // that lock; and the place is an atomic, which nothing drops.
-        let seat = unsafe { &(*member.as_ptr()).place };
-        seat.store(place, Relaxed);
-    }
-
-    /// # Safety
-    /// `home` came from [`View::lend`], and this is its one return.
-    pub(super) unsafe fn give_back(home: *const HomeRef) {
-        // SAFETY: the caller's promise; the home is the view's first field.
-        drop(unsafe { Arc::from_raw(home.cast::<View>()) });
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        if self.place.load(Relaxed) != NO_PLACE
-            && let Some(home) = self.home.upgrade()
-        {
-            home.forget_view(self);
-        }
-    }
-}
-
-/// One wait in this many is measured, once a view has had a few tasks.
-const SAMPLE_EVERY: u64 = 64;
-
-/// The view of a task, for as long as the task's block is there.
-pub(crate) struct Lent<'a>(ManuallyDrop<Arc<View>>, PhantomData<&'a Header>);
-
-impl Lent<'_> {
-    /// # Safety
-    /// `home` came from [`View::lend`] and is not given back while this lives.
-    pub(super) unsafe fn of(home: *const HomeRef) -> Self {
-        // SAFETY: the caller's promise; the share stays the block's.
-        let view = unsafe { Arc::from_raw(home.cast::<View>()) };
-        Lent(ManuallyDrop::new(view), PhantomData)
-    }
-}
-
-impl Deref for Lent<'_> {
-    type Target = Arc<View>;
-    fn deref(&self) -> &Arc<View> {
-        &self.0
     }
 }
 

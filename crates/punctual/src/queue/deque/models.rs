@@ -8,11 +8,13 @@
 use super::*;
 use crate::models::model;
 use crate::queue::locals::Locals;
-use crate::task::block::{Origin, Reference};
+use crate::task::Class;
+use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::record::Inline;
 use crate::task::state::{Claim, End};
 use loom::sync::atomic::AtomicUsize;
 use loom::thread;
+use std::ptr::null;
 
 type Count = Arc<AtomicUsize>;
 

@@ -5,6 +5,7 @@
 use super::*;
 use crate::queue::locals::{Locals, Victims};
 use crate::sync::atomic::AtomicUsize;
+use crate::task::Class;
 use crate::task::record::Inline;
 use std::collections::VecDeque;
 use std::sync::Mutex;
