@@ -8,10 +8,10 @@
 #![allow(unsafe_code)]
 
 use crate::pool::fork;
-use crate::task::block::Header;
-use crate::task::home::HomeRef;
-use crate::task::home::Removal;
-use crate::task::state::{Claim, End, Signal};
+use crate::task::block::{Entry, Header};
+use crate::task::home::{HomeRef, Removal};
+use crate::task::state::{End, Signal, Snapshot};
+use crate::task::visit::Visit;
 use crate::task::{Outcome, here, recycle};
 use std::ptr::NonNull;
 
@@ -83,9 +83,50 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     let block = unsafe { pointer.as_ref() };
     // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three.
     recycle::prefetch_rest(pointer.cast());
-    if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
+    if is_elsewhere(block) {
         return false;
     }
+    let Some(before) = block.state.remove() else {
+        return false;
+    };
+    // SAFETY: the claim is won and not settled, and the caller holds a share.
+    match unsafe { forget_delayed(pointer, before, how) } {
+        // SAFETY: the claim is won, this is the closure's end, and the caller holds a share. The task's own came from the
+        // timer store, so no record lies anywhere any more.
+        Some(share) => unsafe { Header::end_unrun(pointer, end, Some(share)) },
+        // SAFETY: as above; nothing was done.
+        None => unsafe { remove_as_owner(pointer, how, end, outcome) },
+    }
+    true
+}
+
+/// Takes a task out of the timer store without owning its pool, if that is all there is to do there.
+///
+/// # Safety
+/// The claim is won, `before` is the reading from before it, nothing has been settled, and the caller holds a share.
+#[inline]
+unsafe fn forget_delayed(pointer: NonNull<Header>, before: Snapshot, how: Removal) -> Option<Entry> {
+    // SAFETY: the caller's promise.
+    let block = unsafe { pointer.as_ref() };
+    let is_plain = block.class.is_delayed() && !block.class.is_viewed();
+    // Somebody who is on his way to the home relies on us to hold it. (After the claim nobody sets out.)
+    if !is_plain || !before.is_delayed_and_unpinned() {
+        return None;
+    }
+    // SAFETY: the task is unsettled, and no view's, so its home lies inside the engine. The engine's books are all that is
+    // touched during the visit: the closure is dropped after it.
+    let home = unsafe { Visit::begin(block.home()) }?;
+    home.forget(pointer, how)
+}
+
+/// Ends a claimed task, with a share of its home to the end.
+///
+/// # Safety
+/// The claim is won, nothing has been settled, and the caller holds a share.
+#[inline(never)]
+unsafe fn remove_as_owner(pointer: NonNull<Header>, how: Removal, end: End, outcome: Outcome<'_>) {
+    // SAFETY: the caller's promise.
+    let block = unsafe { pointer.as_ref() };
     // SAFETY: the claim is won and not settled, so the task is unsettled.
     let home = unsafe { HomeRef::own(block.home()) };
     // Counted first: if the closure holds the last owner of this very pool, its drop waits for the pool's end, which
@@ -101,5 +142,4 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
         }
         home.removed(was_delayed);
     }
-    true
 }

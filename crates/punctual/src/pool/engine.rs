@@ -36,6 +36,8 @@ use crate::task::home::{Destination, Home, HomeRef, Removal, Removed};
 use crate::task::hooks::Hooks;
 use crate::task::view::{Crowd, Leaving, View};
 use crate::task::watch::Visible;
+#[cfg(not(any(loom, shuttle)))]
+use crate::task::visit;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
 use crate::time::{Attached, Clock, Tick};
 use crate::worker::idle::Idle;
@@ -594,6 +596,10 @@ impl Home for Engine {
         self.remove_task(task, class, how)
     }
 
+    fn forget(&self, task: NonNull<Header>, how: Removal) -> Option<Entry> {
+        self.forget_task(task, how)
+    }
+
     fn is_told_of_ends(&self) -> bool {
         self.hooks.after.is_some()
     }
@@ -734,6 +740,11 @@ impl fmt::Debug for Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        #[cfg(not(any(loom, shuttle)))]
+        // Nobody visits the copy of a pool in a forked child.
+        if !self.is_forked() {
+            visit::wait_until_left(&raw const self.home);
+        }
         // The blocks of a pool that is gone have no worker left to trim them.
         if recycle::excess().is_some() {
             recycle::trim();

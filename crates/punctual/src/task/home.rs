@@ -4,7 +4,9 @@
 //! The engine implements [`Home`]; a block points to the engine's [`HomeRef`]. Handles do not keep the engine alive:
 //! a block's pointer is valid while the task is *unsettled* (waiting, running, or claimed by a canceller that has not
 //! reported yet), because an engine keeps itself alive until it has terminated, and it terminates only when every
-//! accepted task is settled. (A view's block points to the view's, which lives as long as the block.) Whoever wins a claim may therefore follow the pointer once, and gets an owning reference to go on with.
+//! accepted task is settled. (A view's block points to the view's, which lives as long as the block.) Whoever wins a
+//! claim may therefore follow the pointer once, and gets an owning reference to go on with, or goes on as a visitor
+//! ([`visit`](super::visit)).
 
 #![allow(unsafe_code)]
 
@@ -63,6 +65,10 @@ pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
     /// told, so that whoever was told finds it counted.
     fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed;
+    /// As [`Home::remove`], of a claimed task of the delayed class that is no view's, by a visitor: only where nothing is left to
+    /// do for the home once it has been counted. `None`: something is, or its time has come; nothing was done, and whoever
+    /// owns the home removes it.
+    fn forget(&self, task: NonNull<Header>, how: Removal) -> Option<Entry>;
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
@@ -125,6 +131,12 @@ impl HomeRef {
         let home = unsafe { &*home };
         home.upgrade()
             .expect("an engine with an unsettled task was freed")
+    }
+
+    /// The engine itself, whether it is still there or not.
+    #[inline]
+    pub(super) fn as_ptr(&self) -> *const dyn Home {
+        self.0.as_ptr()
     }
 
     /// Whether both lead to the same engine.

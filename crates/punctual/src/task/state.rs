@@ -121,6 +121,11 @@ impl Snapshot {
     pub(crate) fn is_delayed(self) -> bool {
         self.0 & DELAYED != 0
     }
+    /// It lies in the timer store, and nobody is on his way to its home.
+    #[inline]
+    pub(crate) fn is_delayed_and_unpinned(self) -> bool {
+        self.0 & (DELAYED | PINNED) == DELAYED
+    }
     /// Of a view's task: it waits for a slot, or did when it was claimed.
     pub(crate) fn is_parked(self) -> bool {
         self.0 & PARKED != 0
@@ -314,6 +319,16 @@ impl State {
 
     /// As [`State::claim`], for somebody who will not run it (cancel, drain).
     pub(crate) fn claim_to_remove(&self) -> Claim {
+        match self.remove() {
+            Some(_) => Claim::Won,
+            None => Claim::Lost,
+        }
+    }
+
+    /// As [`State::claim_to_remove`]: the reading from before, if the claim was won.
+    #[inline]
+    #[must_use = "a won claim must be dropped or given back"]
+    pub(crate) fn remove(&self) -> Option<Snapshot> {
         let mut seen = self.word.0.load(Relaxed);
         while seen & CLAIMED == 0 {
             match self
@@ -321,11 +336,11 @@ impl State {
                 .0
                 .compare_exchange_weak(seen, seen | CLAIMED | REMOVED, AcqRel, Relaxed)
             {
-                Ok(_) => return Claim::Won,
+                Ok(_) => return Some(Snapshot(seen)),
                 Err(now) => seen = now,
             }
         }
-        Claim::Lost
+        None
     }
 
     /// As [`State::claim`], for somebody who runs it in its view: not while it waits for a slot there.
@@ -427,7 +442,7 @@ impl State {
     }
 
     /// Keeps the outcome from being fixed while `f` runs, and with it the task's home from ending: whoever fixes it holds the
-    /// home until then. `None`: fixed before, or about to be by somebody who does not wait. `f` is a few steps.
+    /// home until then, or knows from his claim that there was no pin (model `a_visitor_meets_a_pin`). `None`: fixed before, or about to be by somebody who does not wait. `f` is a few steps.
     pub(crate) fn pin<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let mut seen = self.word.0.load(Acquire);
         loop {

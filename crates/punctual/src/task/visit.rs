@@ -1,0 +1,353 @@
+//! A short stay in an engine without a share of it.
+//!
+//! In: the home of a task that is claimed and not counted out yet. Out: the engine behind it, for a few steps; whoever frees
+//! the engine waits until they are over. To own the engine instead ([`HomeRef::own`]) costs two atomic steps on a word that
+//! all tasks of the pool share, a third of a cancel. Not here: who visits (`handle/cancel.rs`), and what for.
+//!
+//! **Why a plain borrow is not enough.** The visitor's steps are a section under a lock of the engine, and that section is what
+//! lets the engine end: the next one to take the lock may find that nothing is left, terminate, and free the engine. But
+//! leaving a lock is two steps ([`lock`](crate::sync::lock)): the word is freed, and then the visitor looks whether
+//! somebody sleeps. That look, and whatever else a visitor does after the section, must be over before the memory goes.
+//!
+//! **How it is known.** Every thread has a [`Slot`], in a list that only grows. A visitor writes the engine's address there,
+//! does its steps, and clears it. Whoever frees an engine reads all slots until none names it.
+//! - *The one who frees sees the visitor.* The task was unsettled when the slot was set. That it is gone was learned, by
+//!   whoever ended the engine, through the lock that the visitor left, or through a count written under it; so the slot's
+//!   write happened before the reading, and the reading finds that write or a later one. No fence is needed, and the
+//!   visitor does no atomic read-modify-write of its own.
+//! - *The visitor's last step is over.* A later write than that one is the clearing, or belongs to a later visit. All of them are
+//!   Release and the reading is Acquire, so everything the visitor did happened before the engine is freed.
+//! - *It is not another visit that is waited for.* To visit an engine one needs an unsettled task of it, and one that is
+//!   being freed has none.
+//!
+//! The models below fail if the clearing is Relaxed, if a later visit is, if the reading is, and if nobody waits.
+//!
+//! **Rules.** Nothing user-written runs during a visit, and nothing that could drop the engine: it would wait for itself. A
+//! visit inside a visit, and one from a thread whose locals are gone, is refused; such a caller owns. A forked child has
+//! slots of threads that it does not have: they are cleared there ([`clear_after_fork`]), and an engine of the parent, that nobody
+//! can visit in the child, does not wait. Under loom and shuttle the list could not be a constant; there a visit owns.
+
+#![allow(unsafe_code)]
+#![cfg_attr(any(loom, shuttle), allow(dead_code))]
+
+use super::home::{Home, HomeRef};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use crate::sync::{Padded, spin_loop, yield_now};
+use std::ptr::null_mut;
+
+pub(crate) use imp::Visit;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use imp::{clear_after_fork, wait_until_left};
+
+const NOWHERE: usize = 0;
+
+/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor.
+const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+
+/// Whom one thread visits.
+struct Slot {
+    /// The address of the engine's [`HomeRef`].
+    visited: AtomicUsize,
+    /// Some thread has it.
+    is_taken: AtomicBool,
+    /// Written before the slot is in the list.
+    next: AtomicPtr<Padded<Slot>>,
+}
+
+/// All slots. One that was made stays, and goes from one thread to another.
+struct Slots {
+    first: AtomicPtr<Padded<Slot>>,
+}
+
+impl Slot {
+    /// False: this thread is visiting somebody.
+    #[inline]
+    fn enter(&self, home: usize) -> bool {
+        if self.visited.load(Relaxed) != NOWHERE {
+            return false;
+        }
+        // Release for the visit before this one: who waits for its end may read this.
+        self.visited.store(home, Release);
+        true
+    }
+
+    #[inline]
+    fn leave(&self) {
+        self.visited.store(NOWHERE, Release);
+    }
+
+    /// Its thread ends.
+    fn give_back(&self) {
+        self.is_taken.store(false, Release);
+    }
+}
+
+impl Slots {
+    #[cfg(not(any(loom, shuttle)))]
+    const fn new() -> Self {
+        Slots {
+            first: AtomicPtr::new(null_mut()),
+        }
+    }
+    #[cfg(any(loom, shuttle))]
+    fn new() -> Self {
+        Slots {
+            first: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &'static Slot> {
+        let mut next = self.first.load(Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: what is in the list was leaked by `take`.
+            let slot: &'static Padded<Slot> = unsafe { next.as_ref()? };
+            next = slot.next.load(Relaxed);
+            Some(&slot.0)
+        })
+    }
+
+    /// A slot for this thread: one that a thread left, or a new one.
+    #[cold]
+    fn take(&self) -> &'static Slot {
+        let is_free = |slot: &&Slot| {
+            let taken = slot.is_taken.compare_exchange(false, true, Acquire, Relaxed);
+            taken.is_ok()
+        };
+        if let Some(slot) = self.iter().find(is_free) {
+            return slot;
+        }
+        let mut first = self.first.load(Relaxed);
+        let slot: &'static Padded<Slot> = Box::leak(Box::new(Padded(Slot {
+            visited: AtomicUsize::new(NOWHERE),
+            is_taken: AtomicBool::new(true),
+            next: AtomicPtr::new(null_mut()),
+        })));
+        loop {
+            slot.next.store(first, Relaxed);
+            let here = std::ptr::from_ref(slot).cast_mut();
+            // Release: whoever walks the list finds the slot complete, and those behind it, which others made.
+            match self.first.compare_exchange_weak(first, here, AcqRel, Acquire) {
+                Ok(_) => return &slot.0,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// Waits until nobody is in the engine with this home. The caller frees it: nobody comes.
+    fn wait_until_left(&self, home: usize) {
+        for slot in self.iter() {
+            let mut looks = 0;
+            while slot.visited.load(Acquire) == home {
+                looks += 1;
+                if looks < SPINS {
+                    spin_loop();
+                } else {
+                    yield_now();
+                }
+            }
+        }
+    }
+
+    /// Nobody visits anybody: of all threads only the caller is left.
+    fn clear(&self) {
+        self.iter().for_each(Slot::leave);
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+mod imp {
+    use super::{Home, HomeRef, Slot, Slots};
+    use std::cell::Cell;
+    use std::ops::Deref;
+
+    static SLOTS: Slots = Slots::new();
+
+    /// This thread's slot, once it has one.
+    struct Mine(Cell<Option<&'static Slot>>);
+
+    crate::sync::local! {
+        static MINE: Mine = Mine(Cell::new(None));
+    }
+
+    impl Drop for Mine {
+        fn drop(&mut self) {
+            if let Some(slot) = self.0.take() {
+                slot.give_back();
+            }
+        }
+    }
+
+    /// An engine that is not freed before this is dropped.
+    pub(crate) struct Visit {
+        slot: &'static Slot,
+        home: *const dyn Home,
+    }
+
+    impl Visit {
+        /// `None`: this thread cannot; own the engine instead.
+        ///
+        /// # Safety
+        /// As [`HomeRef::own`], and `home` lies inside the engine. Until this is dropped nothing user-written runs on this
+        /// thread, and nothing that could drop the engine.
+        #[inline]
+        pub(crate) unsafe fn begin(home: *const HomeRef) -> Option<Visit> {
+            let slot = MINE.try_with(|mine| mine.0.get().unwrap_or_else(|| mine.slot())).ok()?;
+            if !slot.enter(home.addr()) {
+                return None;
+            }
+            // SAFETY: the task is unsettled, so the engine is there, and from here on it stays.
+            let home = unsafe { (*home).as_ptr() };
+            Some(Visit { slot, home })
+        }
+    }
+
+    impl Mine {
+        #[cold]
+        fn slot(&self) -> &'static Slot {
+            let slot = SLOTS.take();
+            self.0.set(Some(slot));
+            slot
+        }
+    }
+
+    impl Deref for Visit {
+        type Target = dyn Home;
+        #[inline]
+        fn deref(&self) -> &dyn Home {
+            // SAFETY: whoever frees the engine waits for the slot (see the module).
+            unsafe { &*self.home }
+        }
+    }
+
+    impl Drop for Visit {
+        #[inline]
+        fn drop(&mut self) {
+            self.slot.leave();
+        }
+    }
+
+    /// For whoever frees the engine with this home, before anything of it goes.
+    pub(crate) fn wait_until_left(home: *const HomeRef) {
+        SLOTS.wait_until_left(home.addr());
+    }
+
+    /// In a forked child, where only the calling thread exists, which is in no visit. Touches nothing but atomics.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    pub(crate) fn clear_after_fork() {
+        SLOTS.clear();
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+mod imp {
+    use super::{Home, HomeRef};
+    use crate::sync::Arc;
+    use std::ops::Deref;
+
+    pub(crate) struct Visit(Arc<dyn Home>);
+
+    impl Visit {
+        /// # Safety
+        /// As [`HomeRef::own`].
+        pub(crate) unsafe fn begin(home: *const HomeRef) -> Option<Visit> {
+            // SAFETY: the caller's promise.
+            Some(Visit(unsafe { HomeRef::own(home) }))
+        }
+    }
+
+    impl Deref for Visit {
+        type Target = dyn Home;
+        fn deref(&self) -> &dyn Home {
+            &*self.0
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::{Slot, Slots};
+    use crate::models::model;
+    use crate::sync::{Arc, Cell, Lock};
+    use loom::thread;
+
+    /// What a visit needs of an engine: tasks under a lock, and something that is touched after the lock was left.
+    struct Place {
+        tasks: Lock<u32>,
+        memory: Cell<u32>,
+    }
+
+    impl Place {
+        fn new(tasks: u32) -> Arc<Self> {
+            Arc::new(Place {
+                tasks: Lock::new(tasks),
+                memory: Cell::new(0),
+            })
+        }
+
+        fn address(self: &Arc<Self>) -> usize {
+            Arc::as_ptr(self).addr()
+        }
+
+        /// Takes one task out.
+        fn visit(self: &Arc<Self>, slot: &Slot) {
+            assert!(slot.enter(self.address()));
+            *self.tasks.lock() -= 1;
+            // SAFETY: the point of the model: nobody writes while this is read.
+            self.memory.with(|memory| unsafe { assert_eq!(*memory, 0, "freed") });
+            slot.leave();
+        }
+
+        /// Frees the place if nothing is left in it.
+        fn end(self: &Arc<Self>, slots: &Slots) {
+            let is_over = *self.tasks.lock() == 0;
+            if is_over {
+                slots.wait_until_left(self.address());
+                // SAFETY: as above.
+                self.memory.with_mut(|memory| unsafe { *memory = 1 });
+            }
+        }
+    }
+
+    /// Two visitors take the last tasks out, whose slots are made meanwhile, and somebody ends the place.
+    #[test]
+    fn a_place_is_not_freed_under_a_visitor() {
+        model(2, || {
+            let slots = Arc::new(Slots::new());
+            let place = Place::new(2);
+            let visitors: Vec<_> = (0..2)
+                .map(|_| {
+                    let (slots, place) = (slots.clone(), place.clone());
+                    thread::spawn(move || place.visit(slots.take()))
+                })
+                .collect();
+            place.end(&slots);
+            for visitor in visitors {
+                visitor.join().unwrap();
+            }
+        });
+    }
+
+    /// A visitor goes on to another place, and its slot to another thread: who waits for the first visit reads what came later.
+    #[test]
+    fn a_later_visit_is_the_end_of_an_earlier_one() {
+        model(3, || {
+            let slots = Arc::new(Slots::new());
+            let (first, second) = (Place::new(1), Place::new(2));
+            let visitor = {
+                let (slots, first, second) = (slots.clone(), first.clone(), second.clone());
+                thread::spawn(move || {
+                    let slot = slots.take();
+                    first.visit(slot);
+                    second.visit(slot);
+                    slot.give_back();
+                })
+            };
+            first.end(&slots);
+            second.visit(slots.take());
+            second.end(&slots);
+            visitor.join().unwrap();
+            first.end(&slots);
+        });
+    }
+}
