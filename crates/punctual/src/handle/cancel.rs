@@ -31,6 +31,12 @@ pub(crate) fn cancel(pointer: NonNull<Header>) -> Cancel {
     if remove(pointer) {
         return Cancel::Removed;
     }
+    signal(pointer)
+}
+
+/// Cancels a task that has been claimed. The caller holds a share of the block.
+#[inline(never)]
+fn signal(pointer: NonNull<Header>) -> Cancel {
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     if is_elsewhere(block) || here(|here| here.is_running(block)) {
@@ -65,9 +71,21 @@ pub(super) fn is_elsewhere(block: &Header) -> bool {
 }
 
 /// Takes a task out of the queue if it has not started; never signals. The caller holds a share of the block.
+#[inline]
 pub(crate) fn remove(pointer: NonNull<Header>) -> bool {
     // SAFETY: the caller holds a share.
-    unsafe { end_waiting(pointer, Removal::Cancelled) }
+    let Some(before) = (unsafe { claim(pointer) }) else {
+        return false;
+    };
+    // SAFETY: the claim is won and not settled, and the caller holds a share.
+    match unsafe { forget_delayed(pointer, before) } {
+        // SAFETY: as above, and this is the closure's end. The task's own share came from the timer store, so no record lies
+        // anywhere any more.
+        Some(share) => unsafe { Header::end_unrun(pointer, End::Cancelled, Some(share)) },
+        // SAFETY: as above; nothing was done.
+        None => unsafe { remove_as_owner(pointer, Removal::Cancelled) },
+    }
+    true
 }
 
 /// Ends a task that has not started, cancelled or expired. False: it has.
@@ -75,29 +93,30 @@ pub(crate) fn remove(pointer: NonNull<Header>) -> bool {
 /// # Safety
 /// The caller holds a share of the block until this returns.
 pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool {
-    let (end, outcome) = match how {
-        Removal::Expired => (End::Expired, Outcome::Expired),
-        _ => (End::Cancelled, Outcome::Cancelled),
-    };
+    // SAFETY: the caller's promise; the claim is won in between.
+    unsafe {
+        let is_won = claim(pointer).is_some();
+        if is_won {
+            remove_as_owner(pointer, how);
+        }
+        is_won
+    }
+}
+
+/// The reading from before the claim, if it was won.
+///
+/// # Safety
+/// The caller holds a share.
+#[inline]
+unsafe fn claim(pointer: NonNull<Header>) -> Option<Snapshot> {
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
     // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three.
     recycle::prefetch_rest(pointer.cast());
     if is_elsewhere(block) {
-        return false;
+        return None;
     }
-    let Some(before) = block.state.remove() else {
-        return false;
-    };
-    // SAFETY: the claim is won and not settled, and the caller holds a share.
-    match unsafe { forget_delayed(pointer, before, how) } {
-        // SAFETY: the claim is won, this is the closure's end, and the caller holds a share. The task's own came from the
-        // timer store, so no record lies anywhere any more.
-        Some(share) => unsafe { Header::end_unrun(pointer, end, Some(share)) },
-        // SAFETY: as above; nothing was done.
-        None => unsafe { remove_as_owner(pointer, how, end, outcome) },
-    }
-    true
+    block.state.remove()
 }
 
 /// Takes a task out of the timer store without owning its pool, if that is all there is to do there.
@@ -105,7 +124,7 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
 /// # Safety
 /// The claim is won, `before` is the reading from before it, nothing has been settled, and the caller holds a share.
 #[inline]
-unsafe fn forget_delayed(pointer: NonNull<Header>, before: Snapshot, how: Removal) -> Option<Entry> {
+unsafe fn forget_delayed(pointer: NonNull<Header>, before: Snapshot) -> Option<Entry> {
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
     let is_plain = block.class.is_delayed() && !block.class.is_viewed();
@@ -116,7 +135,7 @@ unsafe fn forget_delayed(pointer: NonNull<Header>, before: Snapshot, how: Remova
     // SAFETY: the task is unsettled, and no view's, so its home lies inside the engine. The engine's books are all that is
     // touched during the visit: the closure is dropped after it.
     let home = unsafe { Visit::begin(block.home()) }?;
-    home.forget(pointer, how)
+    home.forget(pointer)
 }
 
 /// Ends a claimed task, with a share of its home to the end.
@@ -124,7 +143,11 @@ unsafe fn forget_delayed(pointer: NonNull<Header>, before: Snapshot, how: Remova
 /// # Safety
 /// The claim is won, nothing has been settled, and the caller holds a share.
 #[inline(never)]
-unsafe fn remove_as_owner(pointer: NonNull<Header>, how: Removal, end: End, outcome: Outcome<'_>) {
+unsafe fn remove_as_owner(pointer: NonNull<Header>, how: Removal) {
+    let (end, outcome) = match how {
+        Removal::Expired => (End::Expired, Outcome::Expired),
+        _ => (End::Cancelled, Outcome::Cancelled),
+    };
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
     // SAFETY: the claim is won and not settled, so the task is unsettled.

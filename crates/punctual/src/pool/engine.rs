@@ -35,9 +35,9 @@ use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Home, HomeRef, Removal, Removed};
 use crate::task::hooks::Hooks;
 use crate::task::view::{Crowd, Leaving, View};
-use crate::task::watch::Visible;
 #[cfg(not(any(loom, shuttle)))]
 use crate::task::visit;
+use crate::task::watch::Visible;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
 use crate::time::{Attached, Clock, Tick};
 use crate::worker::idle::Idle;
@@ -596,8 +596,8 @@ impl Home for Engine {
         self.remove_task(task, class, how)
     }
 
-    fn forget(&self, task: NonNull<Header>, how: Removal) -> Option<Entry> {
-        self.forget_task(task, how)
+    fn forget(&self, task: NonNull<Header>) -> Option<Entry> {
+        self.forget_cancelled(task)
     }
 
     fn is_told_of_ends(&self) -> bool {

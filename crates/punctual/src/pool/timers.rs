@@ -29,7 +29,7 @@ use crate::handle::TaskHandle;
 use crate::queue::{Capacity, Room, Tally};
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
-use crate::sync::{Arc, Guard, Lock, Patience};
+use crate::sync::{Arc, Lock, Patience};
 use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
 use crate::task::home::{Home, Removal, Removed};
@@ -233,6 +233,7 @@ impl Book {
     }
 
     /// Takes a task out that will not come due.
+    #[inline]
     fn forget(&mut self, header: NonNull<Header>, timers: &Timers) -> Entry {
         let timer = Timer::of_task(header);
         // SAFETY: the share is the store's.
@@ -446,7 +447,7 @@ impl Engine {
 
     /// A claimed task of a timed class will not be run: it leaves the store, or is counted out of the due room.
     fn remove_timed(&self, pointer: NonNull<Header>, how: Removal) -> Removed {
-        let book = self.timers.book.lock();
+        let mut book = self.timers.book.lock();
         // SAFETY: the caller holds a share and the claim.
         let header = unsafe { pointer.as_ref() };
         if !header.state.load().is_delayed() {
@@ -459,39 +460,39 @@ impl Engine {
             }
             return Removed::FROM_QUEUE;
         }
+        let entry = book.forget(pointer, &self.timers);
+        // A run of a schedule is accepted when its time has come.
+        match how {
+            _ if header.class.is_repeated() => book.runs -= 1,
+            Removal::Returned => book.counts.returned += 1,
+            _ => book.counts.cancelled += 1,
+        }
+        self.nothing_to_wait_for(book);
         Removed {
-            share: Some(self.leave_store(book, pointer, how)),
+            share: Some(entry),
             // Whoever closes the pool after this sees under the book's lock that the task is gone.
             is_awaited: self.is_told_of_ends() || self.state() >= State::Shutdown,
         }
     }
 
-    /// A claimed task of a delayed class leaves the store by a visitor; see [`Home::forget`].
-    pub(super) fn forget_task(&self, pointer: NonNull<Header>, how: Removal) -> Option<Entry> {
+    /// A delayed task that was claimed leaves the store by a visitor; see [`Home::forget`].
+    pub(super) fn forget_cancelled(&self, pointer: NonNull<Header>) -> Option<Entry> {
         if self.is_told_of_ends() || self.config.covers_delayed {
             return None;
         }
-        let book = self.timers.book.lock();
+        let mut book = self.timers.book.lock();
         // SAFETY: the caller holds a share and the claim.
         let header = unsafe { pointer.as_ref() };
         // Whoever closes the pool after this look sees under the book's lock that the task is gone.
         if !header.state.load().is_delayed() || self.state() >= State::Shutdown {
             return None;
         }
-        Some(self.leave_store(book, pointer, how))
-    }
-
-    /// A claimed task leaves its store, and is counted.
-    fn leave_store(&self, mut book: Guard<'_, Book>, pointer: NonNull<Header>, how: Removal) -> Entry {
         let entry = book.forget(pointer, &self.timers);
-        // A run of a schedule is accepted when its time has come.
-        match how {
-            _ if entry.header().class.is_repeated() => book.runs -= 1,
-            Removal::Returned => book.counts.returned += 1,
-            _ => book.counts.cancelled += 1,
+        book.counts.cancelled += 1;
+        if self.timers.pending() == 0 {
+            self.nothing_to_wait_for(book);
         }
-        self.nothing_to_wait_for(book);
-        entry
+        Some(entry)
     }
 
     /// Whether there is anything to take, at a glance.

@@ -65,10 +65,10 @@ pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
     /// told, so that whoever was told finds it counted.
     fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed;
-    /// As [`Home::remove`], of a claimed task of the delayed class that is no view's, by a visitor: only where nothing is left to
-    /// do for the home once it has been counted. `None`: something is, or its time has come; nothing was done, and whoever
-    /// owns the home removes it.
-    fn forget(&self, task: NonNull<Header>, how: Removal) -> Option<Entry>;
+    /// As [`Home::remove`], of a delayed task that is cancelled and no view's, by a visitor: only where nothing is left to do for
+    /// the home once it has been counted. `None`: something is, or its time has come; nothing was done, and whoever owns the
+    /// home removes it.
+    fn forget(&self, task: NonNull<Header>) -> Option<Entry>;
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.

@@ -63,7 +63,7 @@ impl Home for Books {
         self.removed.fetch_add(1, SeqCst);
         Removed::FROM_QUEUE
     }
-    fn forget(&self, _: NonNull<Header>, _: Removal) -> Option<Entry> {
+    fn forget(&self, _: NonNull<Header>) -> Option<Entry> {
         None
     }
     fn is_told_of_ends(&self) -> bool {

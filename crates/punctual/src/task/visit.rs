@@ -192,7 +192,9 @@ mod imp {
         /// thread, and nothing that could drop the engine.
         #[inline]
         pub(crate) unsafe fn begin(home: *const HomeRef) -> Option<Visit> {
-            let slot = MINE.try_with(|mine| mine.0.get().unwrap_or_else(|| mine.slot())).ok()?;
+            let slot = MINE
+                .try_with(|mine| mine.0.get().unwrap_or_else(|| mine.slot()))
+                .ok()?;
             if !slot.enter(home.addr()) {
                 return None;
             }
@@ -294,7 +296,8 @@ mod models {
             assert!(slot.enter(self.address()));
             *self.tasks.lock() -= 1;
             // SAFETY: the point of the model: nobody writes while this is read.
-            self.memory.with(|memory| unsafe { assert_eq!(*memory, 0, "freed") });
+            self.memory
+                .with(|memory| unsafe { assert_eq!(*memory, 0, "freed") });
             slot.leave();
         }
 

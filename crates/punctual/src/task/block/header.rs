@@ -94,7 +94,7 @@ impl Header {
     /// Whether there is a side record.
     #[inline]
     pub(crate) fn has_side(&self) -> bool {
-        untag(self.link.load(Relaxed)).is_some()
+        self.link.load(Relaxed).addr() & 1 != 0
     }
 
     pub(crate) fn side_or_make(&self) -> &Side {
@@ -261,6 +261,7 @@ impl Header {
     ///
     /// # Safety
     /// As [`Header::drop_closure`], and the caller holds a share to the end of this call.
+    #[inline]
     pub(crate) unsafe fn end_unrun(block: NonNull<Header>, end: End, share: Option<Entry>) {
         // SAFETY: the caller's promise. Before anyone is told: whoever knows the outcome finds what the closure held gone.
         unsafe { Header::drop_closure(block) };

@@ -142,7 +142,10 @@ impl<V: Copy> Entries<V> {
     #[inline]
     pub(super) fn remove(&mut self, spot: Spot) {
         let live = &mut self.table[spot.block as usize].live[usize::from(spot.offset) / 64 % WORDS];
-        debug_assert!(*live >> (spot.offset % 64) & 1 == 1, "a timer is where it was told to be");
+        debug_assert!(
+            *live >> (spot.offset % 64) & 1 == 1,
+            "a timer is where it was told to be"
+        );
         *live &= !(1 << (spot.offset % 64));
     }
 
@@ -168,7 +171,9 @@ impl<V: Copy> Entries<V> {
 
     /// What is in any chain, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = V> {
-        self.table.iter().flat_map(|block| live(&block.values, block.live))
+        self.table
+            .iter()
+            .flat_map(|block| live(&block.values, block.live))
     }
 
     fn take_free(&mut self) -> Option<usize> {
