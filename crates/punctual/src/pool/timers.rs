@@ -32,7 +32,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock, Patience};
 use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
-use crate::task::home::{Home, Removal, Removed};
+use crate::task::home::{Forgotten, Home, Removal, Removed};
 use crate::task::record::Slot;
 use crate::time::{self, Axis, Clock, Store, Tick};
 use ending::Closing;
@@ -233,7 +233,7 @@ impl Book {
     }
 
     /// Takes a task out that will not come due.
-    #[inline]
+    #[inline(always)]
     fn forget(&mut self, header: NonNull<Header>, timers: &Timers) -> Entry {
         let timer = Timer::of_task(header);
         // SAFETY: the share is the store's.
@@ -475,24 +475,26 @@ impl Engine {
         }
     }
 
-    /// A delayed task that was claimed leaves the store by a visitor; see [`Home::forget`].
-    pub(super) fn forget_cancelled(&self, pointer: NonNull<Header>) -> Option<Entry> {
+    /// A delayed task is cancelled by a visitor, who holds a share; see [`Home::forget`].
+    pub(super) fn forget_delayed(&self, pointer: NonNull<Header>) -> Option<Forgotten> {
         if self.is_told_of_ends() || self.config.covers_delayed {
             return None;
         }
         let mut book = self.timers.book.lock();
-        // SAFETY: the caller holds a share and the claim.
-        let header = unsafe { pointer.as_ref() };
         // Whoever closes the pool after this look sees under the book's lock that the task is gone.
-        if !header.state.load().is_delayed() || self.state() >= State::Shutdown {
+        if self.state() >= State::Shutdown {
             return None;
         }
-        let entry = book.forget(pointer, &self.timers);
+        // SAFETY: the caller holds a share.
+        let header = unsafe { pointer.as_ref() };
+        // Under the lock: whoever is told by this step, and looks at the books then, finds it counted.
+        let after = header.state.cancel_delayed(header.holds_something())?;
+        let share = book.forget(pointer, &self.timers);
         book.counts.cancelled += 1;
         if self.timers.pending() == 0 {
             self.nothing_to_wait_for(book);
         }
-        Some(entry)
+        Some(Forgotten { share, after })
     }
 
     /// Whether there is anything to take, at a glance.

@@ -134,6 +134,8 @@ union Payload<F, T> {
 struct Table {
     layout: Layout,
     size: recycle::Size,
+    /// Whether the closure, when it is dropped, does anything.
+    holds_something: bool,
     /// The closure borrows from a scope, which waits until it has been dropped: nobody may keep it.
     is_scoped: bool,
     type_name: fn() -> &'static str,
@@ -224,6 +226,7 @@ where
         Table {
             layout: Layout::new::<Self>(),
             size: recycle::Size::of(Layout::new::<Self>()),
+            holds_something: std::mem::needs_drop::<F>(),
             is_scoped,
             type_name: std::any::type_name::<F>,
             run: Self::run,

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Header, Origin, Reference};
-use super::home::{Destination, Home, HomeRef, Removal, Removed};
+use super::home::{Destination, Forgotten, Home, HomeRef, Removal, Removed};
 use super::state::{Claim, End, Resolved, Signal, State};
 use super::view::View;
 use super::{Class, Outcome, TaskInfo};
@@ -63,7 +63,7 @@ impl Home for Books {
         self.removed.fetch_add(1, SeqCst);
         Removed::FROM_QUEUE
     }
-    fn forget(&self, _: NonNull<Header>) -> Option<Entry> {
+    fn forget(&self, _: NonNull<Header>) -> Option<Forgotten> {
         None
     }
     fn is_told_of_ends(&self) -> bool {

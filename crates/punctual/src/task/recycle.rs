@@ -72,10 +72,10 @@ pub(crate) trait Janitor: Send + Sync {
     fn rouse(&self) -> bool;
 }
 
-/// Asks for the second line of a block of which the first is about to be used.
+/// Asks for both lines of a block that is about to be changed.
 #[inline]
-pub(crate) fn prefetch_rest(block: NonNull<u8>) {
-    imp::prefetch_rest(block.as_ptr());
+pub(crate) fn prefetch_whole(block: NonNull<u8>) {
+    imp::prefetch_whole(block.as_ptr());
 }
 
 pub(crate) use imp::register;
@@ -102,7 +102,7 @@ mod imp {
     pub(crate) fn trim() {}
     pub(crate) fn look_away() {}
     pub(crate) fn register(_: Weak<dyn Janitor>) {}
-    pub(super) fn prefetch_rest(_: *const u8) {}
+    pub(super) fn prefetch_whole(_: *const u8) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -113,7 +113,7 @@ mod imp {
 mod imp {
     use super::{Janitor, Layout, NonNull, system};
     use crate::sync::unmodelled::{AtomicBool, AtomicU64, AtomicUsize, Relaxed};
-    use crate::sync::{Arc, Lock, Weak, prefetch};
+    use crate::sync::{Arc, Lock, Weak, prefetch, prefetch_to_write};
     use std::alloc::dealloc;
     use std::cell::UnsafeCell;
     use std::ptr::null_mut;
@@ -638,7 +638,8 @@ mod imp {
     }
 
     #[inline]
-    pub(super) fn prefetch_rest(block: *const u8) {
+    pub(super) fn prefetch_whole(block: *const u8) {
+        prefetch_to_write(block);
         prefetch(block.wrapping_add(LINE));
     }
 }

@@ -1,39 +1,42 @@
 //! A short stay in an engine without a share of it.
 //!
-//! In: the home of a task that is claimed and not counted out yet. Out: the engine behind it, for a few steps; whoever frees
-//! the engine waits until they are over. To own the engine instead ([`HomeRef::own`]) costs two atomic steps on a word that
-//! all tasks of the pool share, a third of a cancel. Not here: who visits (`handle/cancel.rs`), and what for.
+//! In: the home of a task that waits in the timer store, as far as one knows. Out: the engine behind it, for a few steps, if the
+//! task is still there; whoever frees the engine waits until they are over. To own the engine instead
+//! ([`HomeRef::own`]) one has to claim the task first, and to own it and let it go are two atomic steps more, on a word that all
+//! tasks of the pool share: together half of a cancel. Not here: who visits (`handle/cancel.rs`), and what for.
 //!
-//! **Why a plain borrow is not enough.** The visitor's steps are a section under a lock of the engine, and that section is what
-//! lets the engine end: the next one to take the lock may find that nothing is left, terminate, and free the engine. But
-//! leaving a lock is two steps ([`lock`](crate::sync::lock)): the word is freed, and then the visitor looks whether
-//! somebody sleeps. That look, and whatever else a visitor does after the section, must be over before the memory goes.
+//! **Why a plain borrow is not enough.** Before the task is claimed, nothing keeps the engine: somebody else may claim it, and
+//! the pool end. And after: the visitor's steps are a section under a lock of the engine, in which the task leaves, and that lets
+//! the engine end; but leaving a lock is two steps ([`lock`](crate::sync::lock)): the word is freed, and then
+//! the visitor looks whether somebody sleeps. That look must be over before the memory goes.
 //!
 //! **How it is known.** Every thread has a [`Slot`], in a list that only grows. A visitor writes the engine's address there,
-//! does its steps, and clears it. Whoever frees an engine reads all slots until none names it.
-//! - *The one who frees sees the visitor.* The task was unsettled when the slot was set. That it is gone was learned, by
-//!   whoever ended the engine, through the lock that the visitor left, or through a count written under it; so the slot's
-//!   write happened before the reading, and the reading finds that write or a later one. No fence is needed, and the
-//!   visitor does no atomic read-modify-write of its own.
-//! - *The visitor's last step is over.* A later write than that one is the clearing, or belongs to a later visit. All of them are
-//!   Release and the reading is Acquire, so everything the visitor did happened before the engine is freed.
-//! - *It is not another visit that is waited for.* To visit an engine one needs an unsettled task of it, and one that is
+//! looks whether the task is still in the store and not claimed, and only then follows its pointer; in the end it clears the slot.
+//! Whoever frees an engine, all of whose tasks have been claimed, reads all slots until none names it.
+//! - *One of them sees the other.* Each writes and then reads what the other wrote: the visitor its slot and then the
+//!   task's state, the one who frees, or somebody before him, that state and then the slots. The [`asymmetric`] fence
+//!   between makes sure that the visitor sees the claim, and does not go, or that its slot is seen, and waited for. The
+//!   visitor's half costs nothing.
+//! - *The visitor's last step is over.* A later write to the slot than that one is the clearing, or belongs to a later visit. All of
+//!   them are Release and the reading is Acquire, so everything the visitor did happened before the engine is freed.
+//! - *It is not another visit that is waited for.* To visit an engine one needs an unclaimed task of it, and one that is
 //!   being freed has none.
 //!
-//! The models below fail if the clearing is Relaxed, if a later visit is, if the reading is, and if nobody waits.
+//! The models below fail without either half of the fence, if the clearing is Relaxed, if the reading is, and if nobody waits.
 //!
 //! **Rules.** Nothing user-written runs during a visit, and nothing that could drop the engine: it would wait for itself. A
-//! visit inside a visit, and one from a thread whose locals are gone, is refused; such a caller owns. A forked child has
+//! visit inside a visit, and one from a thread whose locals are gone, is refused; such a caller claims, and owns. A forked child has
 //! slots of threads that it does not have: they are cleared there ([`clear_after_fork`]), and an engine of the parent, that nobody
 //! can visit in the child, does not wait. Under loom and shuttle the list could not be a constant; there a visit owns.
 
 #![allow(unsafe_code)]
 #![cfg_attr(any(loom, shuttle), allow(dead_code))]
 
+use super::block::Header;
 use super::home::{Home, HomeRef};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
-use crate::sync::{Padded, spin_loop, yield_now};
+use crate::sync::{Padded, asymmetric, spin_loop, yield_now};
 use std::ptr::null_mut;
 
 pub(crate) use imp::Visit;
@@ -61,15 +64,20 @@ struct Slots {
 }
 
 impl Slot {
-    /// False: this thread is visiting somebody.
+    /// False: this thread is visiting somebody, or nobody keeps that home from being freed.
     #[inline]
-    fn enter(&self, home: usize) -> bool {
+    fn enter(&self, home: usize, is_kept: impl FnOnce() -> bool) -> bool {
         if self.visited.load(Relaxed) != NOWHERE {
             return false;
         }
         // Release for the visit before this one: who waits for its end may read this.
         self.visited.store(home, Release);
-        true
+        asymmetric::light();
+        if is_kept() {
+            return true;
+        }
+        self.leave();
+        false
     }
 
     #[inline]
@@ -134,8 +142,12 @@ impl Slots {
         }
     }
 
-    /// Waits until nobody is in the engine with this home. The caller frees it: nobody comes.
+    /// Waits until nobody is in the engine with this home. The caller frees it: whoever comes now finds that nobody keeps it.
     fn wait_until_left(&self, home: usize) {
+        // It fails, if ever, because the kernel has no memory for it.
+        while !asymmetric::heavy() {
+            yield_now();
+        }
         for slot in self.iter() {
             let mut looks = 0;
             while slot.visited.load(Acquire) == home {
@@ -157,7 +169,7 @@ impl Slots {
 
 #[cfg(not(any(loom, shuttle)))]
 mod imp {
-    use super::{Home, HomeRef, Slot, Slots};
+    use super::{Header, Home, HomeRef, Slot, Slots};
     use std::cell::Cell;
     use std::ops::Deref;
 
@@ -185,20 +197,22 @@ mod imp {
     }
 
     impl Visit {
-        /// `None`: this thread cannot; own the engine instead.
+        /// Of the engine of a delayed task. `None`: the task is not in the store any more, or is claimed or pinned, or this
+        /// thread cannot visit; claim it and own the engine instead.
         ///
         /// # Safety
-        /// As [`HomeRef::own`], and `home` lies inside the engine. Until this is dropped nothing user-written runs on this
-        /// thread, and nothing that could drop the engine.
+        /// The task's home lies inside the engine. Until this is dropped nothing user-written runs on this thread, and nothing that
+        /// could drop the engine.
         #[inline]
-        pub(crate) unsafe fn begin(home: *const HomeRef) -> Option<Visit> {
+        pub(crate) unsafe fn begin(block: &Header) -> Option<Visit> {
             let slot = MINE
                 .try_with(|mine| mine.0.get().unwrap_or_else(|| mine.slot()))
                 .ok()?;
-            if !slot.enter(home.addr()) {
+            let home = block.home();
+            if !slot.enter(home.addr(), || block.state.load().is_in_store()) {
                 return None;
             }
-            // SAFETY: the task is unsettled, so the engine is there, and from here on it stays.
+            // SAFETY: the task was unsettled after the slot was written, so the engine is there, and stays (see the module).
             let home = unsafe { (*home).as_ptr() };
             Some(Visit { slot, home })
         }
@@ -243,7 +257,7 @@ mod imp {
 
 #[cfg(any(loom, shuttle))]
 mod imp {
-    use super::{Home, HomeRef};
+    use super::{Header, Home};
     use crate::sync::Arc;
     use std::ops::Deref;
 
@@ -251,10 +265,12 @@ mod imp {
 
     impl Visit {
         /// # Safety
-        /// As [`HomeRef::own`].
-        pub(crate) unsafe fn begin(home: *const HomeRef) -> Option<Visit> {
-            // SAFETY: the caller's promise.
-            Some(Visit(unsafe { HomeRef::own(home) }))
+        /// None is needed here; see the other.
+        pub(crate) unsafe fn begin(block: &Header) -> Option<Visit> {
+            if !block.state.load().is_in_store() {
+                return None;
+            }
+            block.reach_home().map(Visit)
         }
     }
 
@@ -269,20 +285,24 @@ mod imp {
 #[cfg(all(test, loom))]
 mod models {
     use super::{Slot, Slots};
-    use crate::models::model;
+    use crate::models::model_with_fences;
+    use crate::sync::atomic::AtomicBool;
+    use crate::sync::atomic::Ordering::{AcqRel, Acquire};
     use crate::sync::{Arc, Cell, Lock};
     use loom::thread;
 
-    /// What a visit needs of an engine: tasks under a lock, and something that is touched after the lock was left.
+    /// What a visit needs of an engine: a task that may be claimed, how many are left, under a lock, and memory.
     struct Place {
+        is_claimed: AtomicBool,
         tasks: Lock<u32>,
         memory: Cell<u32>,
     }
 
     impl Place {
-        fn new(tasks: u32) -> Arc<Self> {
+        fn new() -> Arc<Self> {
             Arc::new(Place {
-                tasks: Lock::new(tasks),
+                is_claimed: AtomicBool::new(false),
+                tasks: Lock::new(1),
                 memory: Cell::new(0),
             })
         }
@@ -291,14 +311,29 @@ mod models {
             Arc::as_ptr(self).addr()
         }
 
-        /// Takes one task out.
-        fn visit(self: &Arc<Self>, slot: &Slot) {
-            assert!(slot.enter(self.address()));
-            *self.tasks.lock() -= 1;
+        /// Any step of a visitor.
+        fn touch(&self) {
             // SAFETY: the point of the model: nobody writes while this is read.
             self.memory
                 .with(|memory| unsafe { assert_eq!(*memory, 0, "freed") });
-            slot.leave();
+        }
+
+        /// Takes the task out, if it is there, by a visit.
+        fn visit(self: &Arc<Self>, slot: &Slot) {
+            if slot.enter(self.address(), || !self.is_claimed.load(Acquire)) {
+                self.touch();
+                self.claim();
+                self.touch();
+                slot.leave();
+            }
+        }
+
+        /// Takes the task out, if it is there.
+        fn claim(&self) {
+            let mut tasks = self.tasks.lock();
+            if !self.is_claimed.swap(true, AcqRel) {
+                *tasks -= 1;
+            }
         }
 
         /// Frees the place if nothing is left in it.
@@ -312,31 +347,29 @@ mod models {
         }
     }
 
-    /// Two visitors take the last tasks out, whose slots are made meanwhile, and somebody ends the place.
+    /// A visitor comes, whose slot is made meanwhile, and somebody else takes the task and ends the place.
     #[test]
     fn a_place_is_not_freed_under_a_visitor() {
-        model(2, || {
+        model_with_fences(3, || {
             let slots = Arc::new(Slots::new());
-            let place = Place::new(2);
-            let visitors: Vec<_> = (0..2)
-                .map(|_| {
-                    let (slots, place) = (slots.clone(), place.clone());
-                    thread::spawn(move || place.visit(slots.take()))
-                })
-                .collect();
+            let place = Place::new();
+            let visitor = {
+                let (slots, place) = (slots.clone(), place.clone());
+                thread::spawn(move || place.visit(slots.take()))
+            };
+            place.claim();
             place.end(&slots);
-            for visitor in visitors {
-                visitor.join().unwrap();
-            }
+            visitor.join().unwrap();
         });
     }
 
-    /// A visitor goes on to another place, and its slot to another thread: who waits for the first visit reads what came later.
+    /// The visitor itself takes the task out, and goes on to another place: who waits for the end of the first visit may read what
+    /// came later.
     #[test]
     fn a_later_visit_is_the_end_of_an_earlier_one() {
-        model(3, || {
+        model_with_fences(3, || {
             let slots = Arc::new(Slots::new());
-            let (first, second) = (Place::new(1), Place::new(2));
+            let (first, second) = (Place::new(), Place::new());
             let visitor = {
                 let (slots, first, second) = (slots.clone(), first.clone(), second.clone());
                 thread::spawn(move || {
@@ -347,10 +380,30 @@ mod models {
                 })
             };
             first.end(&slots);
-            second.visit(slots.take());
             second.end(&slots);
             visitor.join().unwrap();
-            first.end(&slots);
+        });
+    }
+
+    /// A slot goes from a thread that ends to another.
+    #[test]
+    fn a_slot_has_one_thread_at_a_time() {
+        model_with_fences(2, || {
+            let slots = Arc::new(Slots::new());
+            let place = Place::new();
+            let visit = |slots: &Slots, place: &Arc<Place>| {
+                let slot = slots.take();
+                place.visit(slot);
+                slot.give_back();
+            };
+            let visitor = {
+                let (slots, place) = (slots.clone(), place.clone());
+                thread::spawn(move || visit(&slots, &place))
+            };
+            visit(&slots, &place);
+            place.end(&slots);
+            visitor.join().unwrap();
+            assert!(slots.iter().count() <= 2);
         });
     }
 }

@@ -137,7 +137,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Takes out a value that is in the store. Nothing of it stays but a gap, of which there are never many more than timers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, value: V) {
         self.len -= 1;
         let Seat {

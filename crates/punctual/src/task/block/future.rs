@@ -77,6 +77,8 @@ impl<K: Timer, F: Future> Block<K, F, F::Output, Waking> {
     const FUTURE: Table = Table {
         layout: Layout::new::<Self>(),
         size: recycle::Size::of(Layout::new::<Self>()),
+        // Whether or not it does: its place in the books of those who could wake it is given up with it.
+        holds_something: true,
         is_scoped: false,
         type_name: std::any::type_name::<F>,
         run: Self::drive,
