@@ -35,8 +35,6 @@ use crate::task::block::{Entry, Header, Origin, Reference};
 use crate::task::home::{Destination, Forgotten, Home, HomeRef, Removal, Removed};
 use crate::task::hooks::Hooks;
 use crate::task::view::{Crowd, Leaving, View};
-#[cfg(not(any(loom, shuttle)))]
-use crate::task::visit;
 use crate::task::watch::Visible;
 use crate::task::{Class, Outcome, TaskInfo, recycle};
 use crate::time::{Attached, Clock, Tick};
@@ -740,11 +738,6 @@ impl fmt::Debug for Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        #[cfg(not(any(loom, shuttle)))]
-        // Nobody visits the copy of a pool in a forked child.
-        if !self.is_forked() {
-            visit::wait_until_left(&raw const self.home);
-        }
         // The blocks of a pool that is gone have no worker left to trim them.
         if recycle::excess().is_some() {
             recycle::trim();

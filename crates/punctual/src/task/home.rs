@@ -144,6 +144,7 @@ impl HomeRef {
 
     /// The engine itself, whether it is still there or not.
     #[inline]
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
     pub(super) fn as_ptr(&self) -> *const dyn Home {
         self.0.as_ptr()
     }

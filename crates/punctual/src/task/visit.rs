@@ -1,7 +1,7 @@
 //! A short stay in an engine without a share of it.
 //!
 //! In: the home of a task that waits in the timer store, as far as one knows. Out: the engine behind it, for a few steps, if the
-//! task is still there; whoever frees the engine waits until they are over. To own the engine instead
+//! task is still there; whoever ends the engine waits until they are over before it lets go of it. To own the engine instead
 //! ([`HomeRef::own`]) one has to claim the task first, and to own it and let it go are two atomic steps more, on a word that all
 //! tasks of the pool share: together half of a cancel. Not here: who visits (`handle/cancel.rs`), and what for.
 //!
@@ -12,22 +12,23 @@
 //!
 //! **How it is known.** Every thread has a [`Slot`], in a list that only grows. A visitor writes the engine's address there,
 //! looks whether the task is still in the store and not claimed, and only then follows its pointer; in the end it clears the slot.
-//! Whoever frees an engine, all of whose tasks have been claimed, reads all slots until none names it.
+//! Whoever ends an engine, all of whose tasks have been claimed, reads all slots until none names it, and only then gives up the
+//! engine's hold on itself.
 //! - *One of them sees the other.* Each writes and then reads what the other wrote: the visitor its slot and then the
-//!   task's state, the one who frees, or somebody before him, that state and then the slots. The [`asymmetric`] fence
+//!   task's state, the one who ends it, or somebody before him, that state and then the slots. The [`asymmetric`] fence
 //!   between makes sure that the visitor sees the claim, and does not go, or that its slot is seen, and waited for. The
 //!   visitor's half costs nothing.
 //! - *The visitor's last step is over.* A later write to the slot than that one is the clearing, or belongs to a later visit. All of
 //!   them are Release and the reading is Acquire, so everything the visitor did happened before the engine is freed.
-//! - *It is not another visit that is waited for.* To visit an engine one needs an unclaimed task of it, and one that is
-//!   being freed has none.
+//! - *It is not another visit that is waited for.* To visit an engine one needs an unclaimed task of it, and one that has
+//!   ended has none.
 //!
 //! The models below fail without either half of the fence, if the clearing is Relaxed, if the reading is, and if nobody waits.
 //!
-//! **Rules.** Nothing user-written runs during a visit, and nothing that could drop the engine: it would wait for itself. A
+//! **Rules.** Nothing user-written runs during a visit, and nothing that could end a pool: it would wait for itself. A
 //! visit inside a visit, and one from a thread whose locals are gone, is refused; such a caller claims, and owns. A forked child has
-//! slots of threads that it does not have: they are cleared there ([`clear_after_fork`]), and an engine of the parent, that nobody
-//! can visit in the child, does not wait. Under loom and shuttle the list could not be a constant; there a visit owns.
+//! slots of threads that it does not have: they are cleared there ([`imp::clear_after_fork`]). Under loom and shuttle the list
+//! could not be a constant; there a visit owns.
 
 #![allow(unsafe_code)]
 #![cfg_attr(any(loom, shuttle), allow(dead_code))]
@@ -39,9 +40,9 @@ use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use crate::sync::{Padded, asymmetric, spin_loop, yield_now};
 use std::ptr::null_mut;
 
-pub(crate) use imp::Visit;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use imp::{clear_after_fork, wait_until_left};
+pub(crate) use imp::clear_after_fork;
+pub(crate) use imp::{Visit, wait_until_left};
 
 const NOWHERE: usize = 0;
 
@@ -64,7 +65,7 @@ struct Slots {
 }
 
 impl Slot {
-    /// False: this thread is visiting somebody, or nobody keeps that home from being freed.
+    /// False: this thread is visiting somebody, or nothing keeps that home.
     #[inline]
     fn enter(&self, home: usize, is_kept: impl FnOnce() -> bool) -> bool {
         if self.visited.load(Relaxed) != NOWHERE {
@@ -142,7 +143,7 @@ impl Slots {
         }
     }
 
-    /// Waits until nobody is in the engine with this home. The caller frees it: whoever comes now finds that nobody keeps it.
+    /// Waits until nobody is in the engine with this home. It has ended: whoever comes now finds that nothing keeps it.
     fn wait_until_left(&self, home: usize) {
         // It fails, if ever, because the kernel has no memory for it.
         while !asymmetric::heavy() {
@@ -202,7 +203,7 @@ mod imp {
         ///
         /// # Safety
         /// The task's home lies inside the engine. Until this is dropped nothing user-written runs on this thread, and nothing that
-        /// could drop the engine.
+        /// could end a pool.
         #[inline]
         pub(crate) unsafe fn begin(block: &Header) -> Option<Visit> {
             let slot = MINE
@@ -231,7 +232,7 @@ mod imp {
         type Target = dyn Home;
         #[inline]
         fn deref(&self) -> &dyn Home {
-            // SAFETY: whoever frees the engine waits for the slot (see the module).
+            // SAFETY: whoever ends the engine waits for the slot (see the module).
             unsafe { &*self.home }
         }
     }
@@ -243,7 +244,7 @@ mod imp {
         }
     }
 
-    /// For whoever frees the engine with this home, before anything of it goes.
+    /// For whoever ends the engine with this home, before it lets go of it.
     pub(crate) fn wait_until_left(home: *const HomeRef) {
         SLOTS.wait_until_left(home.addr());
     }
@@ -257,11 +258,13 @@ mod imp {
 
 #[cfg(any(loom, shuttle))]
 mod imp {
-    use super::{Header, Home};
+    use super::{Header, Home, HomeRef};
     use crate::sync::Arc;
     use std::ops::Deref;
 
     pub(crate) struct Visit(Arc<dyn Home>);
+
+    pub(crate) fn wait_until_left(_: *const HomeRef) {}
 
     impl Visit {
         /// # Safety
@@ -279,6 +282,105 @@ mod imp {
         fn deref(&self) -> &dyn Home {
             &*self.0
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{Slots, Visit};
+    use crate::sync::Arc;
+    use crate::{Cancel, Pool};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// What an engine holds: it says whether it was freed too early.
+    struct Inside {
+        is_left: Arc<AtomicBool>,
+        too_early: Arc<AtomicBool>,
+    }
+
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            self.too_early.store(!self.is_left.load(SeqCst), SeqCst);
+        }
+    }
+
+    #[test]
+    fn an_engine_is_not_freed_under_a_visitor() {
+        let flag = || Arc::new(AtomicBool::new(false));
+        let (is_left, too_early) = (flag(), flag());
+        let inside = Inside {
+            is_left: is_left.clone(),
+            too_early: too_early.clone(),
+        };
+        let (tell, told) = channel();
+        let pool = Pool::builder("visited")
+            .core_threads(1)
+            .before_task(move |_| _ = &inside)
+            .on_terminated(move || tell.send(()).unwrap())
+            .build()
+            .unwrap();
+        let task = pool.after(HOUR, || ()).unwrap();
+        let shared = task.task_ref();
+        // SAFETY: the reference holds a share.
+        let block = unsafe { task.share().as_ref() };
+        // SAFETY: no view's; nothing that could end a pool runs on this thread from here on.
+        let visit = unsafe { Visit::begin(block) }.expect("it is in the store");
+        let ending = std::thread::spawn(move || {
+            assert_eq!(task.cancel(), Cancel::Removed);
+            drop(task);
+            assert!(pool.close().terminated);
+        });
+        told.recv().unwrap();
+        // The last owner lets go of it about now: time enough to free it.
+        (0..1000).for_each(|_| std::thread::yield_now());
+        assert!(visit.is_stopping(), "it is there to be asked");
+        is_left.store(true, SeqCst);
+        drop(visit);
+        ending.join().unwrap();
+        while Arc::strong_count(&too_early) > 1 {
+            std::thread::yield_now();
+        }
+        assert!(!too_early.load(SeqCst), "freed under a visitor");
+        drop(shared);
+    }
+
+    #[test]
+    fn a_visit_inside_a_visit_and_one_to_a_claimed_task_are_refused() {
+        let pool = Pool::fixed(1).unwrap();
+        let tasks = [0, 1].map(|_| pool.after(HOUR, || ()).unwrap());
+        // SAFETY: the handles hold shares.
+        let [first, second] = [0, 1].map(|task: usize| unsafe { tasks[task].share().as_ref() });
+        // SAFETY: no view's tasks; nothing runs meanwhile.
+        unsafe {
+            let visit = Visit::begin(first).expect("it is in the store");
+            assert!(Visit::begin(second).is_none(), "this thread is visiting");
+            drop(visit);
+            assert!(Visit::begin(second).is_some());
+        }
+        assert_eq!(tasks[0].cancel(), Cancel::Removed);
+        // SAFETY: as above.
+        assert!(unsafe { Visit::begin(first) }.is_none(), "it is claimed");
+    }
+
+    #[test]
+    fn slots_are_used_again_and_a_forked_child_forgets_who_visited() {
+        let slots = Slots::new();
+        let first = slots.take();
+        first.give_back();
+        assert!(std::ptr::eq(first, slots.take()), "a thread has left it");
+        let second = slots.take();
+        assert!(!std::ptr::eq(first, second));
+        assert_eq!(slots.iter().count(), 2);
+        assert!(second.enter(4, || true) && !second.enter(8, || true));
+        assert!(!first.enter(4, || false), "nobody keeps it");
+        // Their threads are gone: nobody would ever clear them.
+        slots.clear();
+        slots.wait_until_left(4);
     }
 }
 
