@@ -10,7 +10,7 @@
 //! **Who may touch what.** The stores, what they note inside a delayed task's block and the bit that says "delayed" change
 //! under the book's lock only. Whoever takes a task out of a store that may still be run (the leader, a pool that stops) clears
 //! the bit there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
-//! the canceller where the record lies.
+//! the canceller where the record lies; mostly it claims under the lock, as a [`visitor`](crate::task::visit).
 
 #![allow(unsafe_code)]
 

@@ -23,7 +23,8 @@
 //! - *It is not another visit that is waited for.* To visit an engine one needs an unclaimed task of it, and one that has
 //!   ended has none.
 //!
-//! The models below fail without either half of the fence, if the clearing is Relaxed, if the reading is, and if nobody waits.
+//! The models below fail without either half of the fence, if the clearing is Relaxed, if the write of a later visit is, if the
+//! reading is, and if nobody waits.
 //!
 //! **Rules.** Nothing user-written runs during a visit, and nothing that could end a pool: it would wait for itself. A
 //! visit inside a visit, and one from a thread whose locals are gone, is refused; such a caller claims, and owns. A forked child has
@@ -32,6 +33,11 @@
 
 #![allow(unsafe_code)]
 #![cfg_attr(any(loom, shuttle), allow(dead_code))]
+
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
 
 use super::block::Header;
 use super::home::{Home, HomeRef};
@@ -120,6 +126,7 @@ impl Slots {
     #[cold]
     fn take(&self) -> &'static Slot {
         let is_free = |slot: &&Slot| {
+            // Acquire: what the thread before this one wrote there stays before what this one writes. (No model fails without.)
             let taken = slot.is_taken.compare_exchange(false, true, Acquire, Relaxed);
             taken.is_ok()
         };
@@ -282,230 +289,5 @@ mod imp {
         fn deref(&self) -> &dyn Home {
             &*self.0
         }
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::{Slots, Visit};
-    use crate::sync::Arc;
-    use crate::{Cancel, Pool};
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::Ordering::SeqCst;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
-
-    const HOUR: Duration = Duration::from_secs(3600);
-
-    /// What an engine holds: it says whether it was freed too early.
-    struct Inside {
-        is_left: Arc<AtomicBool>,
-        too_early: Arc<AtomicBool>,
-    }
-
-    impl Drop for Inside {
-        fn drop(&mut self) {
-            self.too_early.store(!self.is_left.load(SeqCst), SeqCst);
-        }
-    }
-
-    #[test]
-    fn an_engine_is_not_freed_under_a_visitor() {
-        let flag = || Arc::new(AtomicBool::new(false));
-        let (is_left, too_early) = (flag(), flag());
-        let inside = Inside {
-            is_left: is_left.clone(),
-            too_early: too_early.clone(),
-        };
-        let (tell, told) = channel();
-        let pool = Pool::builder("visited")
-            .core_threads(1)
-            .before_task(move |_| _ = &inside)
-            .on_terminated(move || tell.send(()).unwrap())
-            .build()
-            .unwrap();
-        let task = pool.after(HOUR, || ()).unwrap();
-        let shared = task.task_ref();
-        // SAFETY: the reference holds a share.
-        let block = unsafe { task.share().as_ref() };
-        // SAFETY: no view's; nothing that could end a pool runs on this thread from here on.
-        let visit = unsafe { Visit::begin(block) }.expect("it is in the store");
-        let ending = std::thread::spawn(move || {
-            assert_eq!(task.cancel(), Cancel::Removed);
-            drop(task);
-            assert!(pool.close().terminated);
-        });
-        told.recv().unwrap();
-        // The last owner lets go of it about now: time enough to free it.
-        (0..1000).for_each(|_| std::thread::yield_now());
-        assert!(visit.is_stopping(), "it is there to be asked");
-        is_left.store(true, SeqCst);
-        drop(visit);
-        ending.join().unwrap();
-        while Arc::strong_count(&too_early) > 1 {
-            std::thread::yield_now();
-        }
-        assert!(!too_early.load(SeqCst), "freed under a visitor");
-        drop(shared);
-    }
-
-    #[test]
-    fn a_visit_inside_a_visit_and_one_to_a_claimed_task_are_refused() {
-        let pool = Pool::fixed(1).unwrap();
-        let tasks = [0, 1].map(|_| pool.after(HOUR, || ()).unwrap());
-        // SAFETY: the handles hold shares.
-        let [first, second] = [0, 1].map(|task: usize| unsafe { tasks[task].share().as_ref() });
-        // SAFETY: no view's tasks; nothing runs meanwhile.
-        unsafe {
-            let visit = Visit::begin(first).expect("it is in the store");
-            assert!(Visit::begin(second).is_none(), "this thread is visiting");
-            drop(visit);
-            assert!(Visit::begin(second).is_some());
-        }
-        assert_eq!(tasks[0].cancel(), Cancel::Removed);
-        // SAFETY: as above.
-        assert!(unsafe { Visit::begin(first) }.is_none(), "it is claimed");
-    }
-
-    #[test]
-    fn slots_are_used_again_and_a_forked_child_forgets_who_visited() {
-        let slots = Slots::new();
-        let first = slots.take();
-        first.give_back();
-        assert!(std::ptr::eq(first, slots.take()), "a thread has left it");
-        let second = slots.take();
-        assert!(!std::ptr::eq(first, second));
-        assert_eq!(slots.iter().count(), 2);
-        assert!(second.enter(4, || true) && !second.enter(8, || true));
-        assert!(!first.enter(4, || false), "nobody keeps it");
-        // Their threads are gone: nobody would ever clear them.
-        slots.clear();
-        slots.wait_until_left(4);
-    }
-}
-
-#[cfg(all(test, loom))]
-mod models {
-    use super::{Slot, Slots};
-    use crate::models::model_with_fences;
-    use crate::sync::atomic::AtomicBool;
-    use crate::sync::atomic::Ordering::{AcqRel, Acquire};
-    use crate::sync::{Arc, Cell, Lock};
-    use loom::thread;
-
-    /// What a visit needs of an engine: a task that may be claimed, how many are left, under a lock, and memory.
-    struct Place {
-        is_claimed: AtomicBool,
-        tasks: Lock<u32>,
-        memory: Cell<u32>,
-    }
-
-    impl Place {
-        fn new() -> Arc<Self> {
-            Arc::new(Place {
-                is_claimed: AtomicBool::new(false),
-                tasks: Lock::new(1),
-                memory: Cell::new(0),
-            })
-        }
-
-        fn address(self: &Arc<Self>) -> usize {
-            Arc::as_ptr(self).addr()
-        }
-
-        /// Any step of a visitor.
-        fn touch(&self) {
-            // SAFETY: the point of the model: nobody writes while this is read.
-            self.memory
-                .with(|memory| unsafe { assert_eq!(*memory, 0, "freed") });
-        }
-
-        /// Takes the task out, if it is there, by a visit.
-        fn visit(self: &Arc<Self>, slot: &Slot) {
-            if slot.enter(self.address(), || !self.is_claimed.load(Acquire)) {
-                self.touch();
-                self.claim();
-                self.touch();
-                slot.leave();
-            }
-        }
-
-        /// Takes the task out, if it is there.
-        fn claim(&self) {
-            let mut tasks = self.tasks.lock();
-            if !self.is_claimed.swap(true, AcqRel) {
-                *tasks -= 1;
-            }
-        }
-
-        /// Frees the place if nothing is left in it.
-        fn end(self: &Arc<Self>, slots: &Slots) {
-            let is_over = *self.tasks.lock() == 0;
-            if is_over {
-                slots.wait_until_left(self.address());
-                // SAFETY: as above.
-                self.memory.with_mut(|memory| unsafe { *memory = 1 });
-            }
-        }
-    }
-
-    /// A visitor comes, whose slot is made meanwhile, and somebody else takes the task and ends the place.
-    #[test]
-    fn a_place_is_not_freed_under_a_visitor() {
-        model_with_fences(3, || {
-            let slots = Arc::new(Slots::new());
-            let place = Place::new();
-            let visitor = {
-                let (slots, place) = (slots.clone(), place.clone());
-                thread::spawn(move || place.visit(slots.take()))
-            };
-            place.claim();
-            place.end(&slots);
-            visitor.join().unwrap();
-        });
-    }
-
-    /// The visitor itself takes the task out, and goes on to another place: who waits for the end of the first visit may read what
-    /// came later.
-    #[test]
-    fn a_later_visit_is_the_end_of_an_earlier_one() {
-        model_with_fences(3, || {
-            let slots = Arc::new(Slots::new());
-            let (first, second) = (Place::new(), Place::new());
-            let visitor = {
-                let (slots, first, second) = (slots.clone(), first.clone(), second.clone());
-                thread::spawn(move || {
-                    let slot = slots.take();
-                    first.visit(slot);
-                    second.visit(slot);
-                    slot.give_back();
-                })
-            };
-            first.end(&slots);
-            second.end(&slots);
-            visitor.join().unwrap();
-        });
-    }
-
-    /// A slot goes from a thread that ends to another.
-    #[test]
-    fn a_slot_has_one_thread_at_a_time() {
-        model_with_fences(2, || {
-            let slots = Arc::new(Slots::new());
-            let place = Place::new();
-            let visit = |slots: &Slots, place: &Arc<Place>| {
-                let slot = slots.take();
-                place.visit(slot);
-                slot.give_back();
-            };
-            let visitor = {
-                let (slots, place) = (slots.clone(), place.clone());
-                thread::spawn(move || visit(&slots, &place))
-            };
-            visit(&slots, &place);
-            place.end(&slots);
-            visitor.join().unwrap();
-            assert!(slots.iter().count() <= 2);
-        });
     }
 }

@@ -75,9 +75,9 @@ impl<V: Copy> Piece<V> {
 }
 
 fn live<V: Copy>(values: &[V], live: Live) -> impl Iterator<Item = V> {
-    let bits_of = |word: u64| {
-        let rest = std::iter::successors(Some(word), |rest| Some(rest & (rest - 1)));
-        let rest = rest.take_while(|rest| *rest != 0);
+    let some = |word: u64| Some(word).filter(|word| *word != 0);
+    let bits_of = move |word: u64| {
+        let rest = std::iter::successors(some(word), move |rest| some(rest & (rest - 1)));
         rest.map(|rest| rest.trailing_zeros() as usize)
     };
     let words = live.into_iter().enumerate();

@@ -202,12 +202,13 @@ impl<V: Timed> Wheel<V> {
         };
         let bucket = bucket_in(&mut self.levels, number);
         debug_assert!(block.len() <= BLOCK);
-        bucket.gaps -= block.len() as u32;
+        let mut gaps = block.len();
         for value in block.live() {
-            bucket.gaps += 1;
+            gaps -= 1;
             let spot = self.entries.push(&mut bucket.entries, value);
             value.set_seat(Seat::of(number, spot));
         }
+        bucket.gaps -= gaps as u32;
     }
 
     /// Everything in it, in no order.
