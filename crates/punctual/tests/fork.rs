@@ -179,6 +179,46 @@ fn fault_25_awaiting_a_parents_task_in_the_child_is_an_error() {
     assert_eq!(awaited.join().unwrap(), 2);
 }
 
+/// A child has no thread that would end a visit that one of its parent's was in the middle of: its pools end all the same.
+#[test]
+fn fault_25_a_fork_in_the_middle_of_cancels_hangs_no_pool_of_the_child() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = Pool::fixed(1).unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let users: Vec<_> = (0..2)
+        .map(|_| {
+            let (pool, over) = (pool.clone(), over.clone());
+            std::thread::spawn(move || {
+                while !over.load(SeqCst) {
+                    let task = pool.after(LONG, || ()).unwrap();
+                    assert_eq!(task.cancel(), Cancel::Removed);
+                }
+            })
+        })
+        .collect();
+    let parents = pool.after(LONG, || ()).unwrap();
+    for _ in 0..20 {
+        let code = in_fork(|| {
+            if parents.cancel() != Cancel::TooLate {
+                return 41;
+            }
+            for _ in 0..20 {
+                let new = Pool::fixed(1).expect("valid");
+                let task = new.after(LONG, || ()).expect("it is open");
+                if task.cancel() != Cancel::Removed || !new.close().terminated {
+                    return 42;
+                }
+            }
+            ALL_WELL
+        });
+        assert_eq!(code, Some(ALL_WELL), "41: the parent's task; 42: the child's own");
+    }
+    over.store(true, SeqCst);
+    users.into_iter().for_each(|user| user.join().unwrap());
+    assert_eq!(parents.cancel(), Cancel::Removed);
+    assert!(pool.close().terminated);
+}
+
 /// Forks while other threads are in the middle of every verb: what they hold stays held in the child.
 #[test]
 fn fault_25_a_fork_in_the_middle_of_everything_hangs_nobody() {

@@ -9,9 +9,9 @@
 
 use crate::pool::fork;
 use crate::task::block::Header;
-use crate::task::home::HomeRef;
-use crate::task::home::Removal;
+use crate::task::home::{Forgotten, HomeRef, Removal};
 use crate::task::state::{Claim, End, Signal};
+use crate::task::visit::Visit;
 use crate::task::{Outcome, here, recycle};
 use std::ptr::NonNull;
 
@@ -31,6 +31,12 @@ pub(crate) fn cancel(pointer: NonNull<Header>) -> Cancel {
     if remove(pointer) {
         return Cancel::Removed;
     }
+    signal(pointer)
+}
+
+/// Cancels a task that has been claimed. The caller holds a share of the block.
+#[inline(never)]
+fn signal(pointer: NonNull<Header>) -> Cancel {
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
     if is_elsewhere(block) || here(|here| here.is_running(block)) {
@@ -65,9 +71,36 @@ pub(super) fn is_elsewhere(block: &Header) -> bool {
 }
 
 /// Takes a task out of the queue if it has not started; never signals. The caller holds a share of the block.
+#[inline]
 pub(crate) fn remove(pointer: NonNull<Header>) -> bool {
     // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three. And
+    // whoever cancels many waits for several at once: a read waits for the atomic steps of the cancel before, this does not.
+    // (Without, a cancel of one in a million took 200 ns, with it 120.)
+    recycle::prefetch_whole(pointer.cast());
+    if is_elsewhere(block) {
+        return false;
+    }
+    if let Some(forgotten) = forget_delayed(block, pointer) {
+        // SAFETY: the caller holds a share, and the claim was won.
+        unsafe { Header::end_forgotten(pointer, forgotten) };
+        return true;
+    }
+    // SAFETY: the caller holds a share.
     unsafe { end_waiting(pointer, Removal::Cancelled) }
+}
+
+/// Claims a task that lies in the timer store and takes it out, without owning its pool, if that is all there is to do there.
+#[inline]
+fn forget_delayed(block: &Header, pointer: NonNull<Header>) -> Option<Forgotten> {
+    if !block.class.is_delayed() || block.class.is_viewed() {
+        return None;
+    }
+    // SAFETY: it is no view's, so its home lies inside the engine. The engine's books are all that is touched during the visit:
+    // the closure is dropped after it.
+    let home = unsafe { Visit::begin(block) }?;
+    home.forget(pointer)
 }
 
 /// Ends a task that has not started, cancelled or expired. False: it has.
@@ -81,8 +114,6 @@ pub(crate) unsafe fn end_waiting(pointer: NonNull<Header>, how: Removal) -> bool
     };
     // SAFETY: the caller's promise.
     let block = unsafe { pointer.as_ref() };
-    // Of a million timers each is far away: all that is touched below comes in one wait for the memory, not in three.
-    recycle::prefetch_rest(pointer.cast());
     if is_elsewhere(block) || block.state.claim_to_remove() == Claim::Lost {
         return false;
     }

@@ -153,7 +153,7 @@ impl<T> TaskHandle<T> {
         self.block().register_waker(waker)
     }
 
-    pub(super) fn share(&self) -> NonNull<Header> {
+    pub(crate) fn share(&self) -> NonNull<Header> {
         self.pointer()
     }
 

@@ -32,7 +32,7 @@ use crate::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Relax
 use crate::sync::{Arc, Lock, ThreadId, WaitWord, Weak, asymmetric};
 use crate::task::alarm::Alarm;
 use crate::task::block::{Entry, Header, Origin, Reference};
-use crate::task::home::{Destination, Home, HomeRef, Removal, Removed};
+use crate::task::home::{Destination, Forgotten, Home, HomeRef, Removal, Removed};
 use crate::task::hooks::Hooks;
 use crate::task::view::{Crowd, Leaving, View};
 use crate::task::watch::Visible;
@@ -592,6 +592,10 @@ fn waited(arrived: Tick, now: Tick) -> Duration {
 impl Home for Engine {
     fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed {
         self.remove_task(task, class, how)
+    }
+
+    fn forget(&self, task: NonNull<Header>) -> Option<Forgotten> {
+        self.forget_delayed(task)
     }
 
     fn is_told_of_ends(&self) -> bool {

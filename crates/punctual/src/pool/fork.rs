@@ -8,7 +8,7 @@
 
 use crate::sync::unmodelled::{AtomicU32, Relaxed};
 #[cfg(all(unix, not(any(loom, shuttle))))]
-use crate::task::recycle;
+use crate::task::{recycle, visit};
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
@@ -32,6 +32,7 @@ pub(crate) fn watch() {
     }
     extern "C" fn in_child() {
         recycle::let_go_after_fork();
+        visit::clear_after_fork();
         GENERATION.fetch_add(1, Relaxed);
     }
     ONCE.call_once(|| {

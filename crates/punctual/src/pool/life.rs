@@ -15,7 +15,7 @@ use crate::task::block::Entry;
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
-use crate::task::{Here, Outcome, TaskInfo, Token, contain, here};
+use crate::task::{Here, Outcome, TaskInfo, Token, contain, here, visit};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
 
@@ -264,6 +264,8 @@ impl Engine {
             root.annex_ended(self);
             root.try_terminate();
         }
+        // Every task has been claimed, so nobody comes any more.
+        visit::wait_until_left(&raw const self.home);
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
         // worker, or a canceller with a reference of its own.
         let anchor = self.life.anchor.lock().take();

@@ -10,7 +10,7 @@
 //! **Who may touch what.** The stores, what they note inside a delayed task's block and the bit that says "delayed" change
 //! under the book's lock only. Whoever takes a task out of a store that may still be run (the leader, a pool that stops) clears
 //! the bit there; the task's share of the block goes with it. *A cancel meets the moment*: the claim decides, and the lock tells
-//! the canceller where the record lies.
+//! the canceller where the record lies; mostly it claims under the lock, as a [`visitor`](crate::task::visit).
 
 #![allow(unsafe_code)]
 
@@ -32,7 +32,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::sync::{Arc, Lock, Patience};
 use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
-use crate::task::home::{Home, Removal, Removed};
+use crate::task::home::{Forgotten, Home, Removal, Removed};
 use crate::task::record::Slot;
 use crate::time::{self, Axis, Clock, Store, Tick};
 use ending::Closing;
@@ -233,6 +233,7 @@ impl Book {
     }
 
     /// Takes a task out that will not come due.
+    #[inline(always)]
     fn forget(&mut self, header: NonNull<Header>, timers: &Timers) -> Entry {
         let timer = Timer::of_task(header);
         // SAFETY: the share is the store's.
@@ -472,6 +473,28 @@ impl Engine {
             // Whoever closes the pool after this sees under the book's lock that the task is gone.
             is_awaited: self.is_told_of_ends() || self.state() >= State::Shutdown,
         }
+    }
+
+    /// A delayed task is cancelled by a visitor, who holds a share; see [`Home::forget`].
+    pub(super) fn forget_delayed(&self, pointer: NonNull<Header>) -> Option<Forgotten> {
+        if self.is_told_of_ends() || self.config.covers_delayed {
+            return None;
+        }
+        let mut book = self.timers.book.lock();
+        // Whoever closes the pool after this look sees under the book's lock that the task is gone.
+        if self.state() >= State::Shutdown {
+            return None;
+        }
+        // SAFETY: the caller holds a share.
+        let header = unsafe { pointer.as_ref() };
+        // Under the lock: whoever is told by this step, and looks at the books then, finds it counted.
+        let after = header.state.cancel_delayed(header.holds_something())?;
+        let share = book.forget(pointer, &self.timers);
+        book.counts.cancelled += 1;
+        if self.timers.pending() == 0 {
+            self.nothing_to_wait_for(book);
+        }
+        Some(Forgotten { share, after })
     }
 
     /// Whether there is anything to take, at a glance.

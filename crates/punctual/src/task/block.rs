@@ -133,6 +133,9 @@ union Payload<F, T> {
 /// What differs from closure to closure.
 struct Table {
     layout: Layout,
+    size: recycle::Size,
+    /// Whether the closure, when it is dropped, does anything.
+    holds_something: bool,
     /// The closure borrows from a scope, which waits until it has been dropped: nobody may keep it.
     is_scoped: bool,
     type_name: fn() -> &'static str,
@@ -222,6 +225,8 @@ where
     const fn table(is_scoped: bool) -> Table {
         Table {
             layout: Layout::new::<Self>(),
+            size: recycle::Size::of(Layout::new::<Self>()),
+            holds_something: std::mem::needs_drop::<F>(),
             is_scoped,
             type_name: std::any::type_name::<F>,
             run: Self::run,
@@ -356,12 +361,12 @@ pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
         // SAFETY: the caller's promise.
         unsafe { drop_contents(block, last) };
     }
-    let layout = header.table.layout;
+    let Table { layout, size, .. } = *header.table;
     // SAFETY: the atomics and cells of a header own nothing outside the models; there they are dropped for the
     // models' books. The memory came from `acquire` with the table's layout.
     unsafe {
         ptr::drop_in_place(block.as_ptr());
-        recycle::release(block.cast(), layout);
+        recycle::release(block.cast(), size, layout);
     }
 }
 

@@ -4,12 +4,15 @@
 //! The engine implements [`Home`]; a block points to the engine's [`HomeRef`]. Handles do not keep the engine alive:
 //! a block's pointer is valid while the task is *unsettled* (waiting, running, or claimed by a canceller that has not
 //! reported yet), because an engine keeps itself alive until it has terminated, and it terminates only when every
-//! accepted task is settled. (A view's block points to the view's, which lives as long as the block.) Whoever wins a claim may therefore follow the pointer once, and gets an owning reference to go on with.
+//! accepted task is settled. (A view's block points to the view's, which lives as long as the block.) Whoever wins a
+//! claim may therefore follow the pointer once, and gets an owning reference to go on with. (Who has none may be a visitor,
+//! see [`visit`](super::visit).)
 
 #![allow(unsafe_code)]
 
 use super::alarm::Alarm;
 use super::block::{Entry, Header, Reference};
+use super::state::Snapshot;
 use super::view::View;
 use super::{Class, Outcome, Priority, TaskInfo};
 use crate::observe::Explanation;
@@ -51,6 +54,15 @@ impl Removed {
     };
 }
 
+/// A task that was cancelled by a visitor.
+#[derive(Debug)]
+pub(crate) struct Forgotten {
+    /// The task's own.
+    pub(crate) share: Entry,
+    /// What [`State::cancel_delayed`](super::state::State::cancel_delayed) said.
+    pub(crate) after: Snapshot,
+}
+
 /// Where a waiting task is moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
@@ -63,6 +75,9 @@ pub(crate) trait Home: Any + Send + Sync {
     /// A claimed task will never be taken by a worker: counts it and gives its permit back. Before the waiters are
     /// told, so that whoever was told finds it counted.
     fn remove(&self, task: NonNull<Header>, class: Class, how: Removal) -> Removed;
+    /// Claims a delayed task that is no view's and takes it out, for a visitor: only where nothing is left to do for the home once
+    /// it has been counted. `None`: something is, or it is not there any more; nothing was done.
+    fn forget(&self, task: NonNull<Header>) -> Option<Forgotten>;
     /// Whether an after hook wants to hear of each task: describing one costs an allocation.
     fn is_told_of_ends(&self) -> bool;
     /// The waiters of a removed task have been told: the after hook is next.
@@ -125,6 +140,13 @@ impl HomeRef {
         let home = unsafe { &*home };
         home.upgrade()
             .expect("an engine with an unsettled task was freed")
+    }
+
+    /// The engine itself, whether it is still there or not.
+    #[inline]
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(super) fn as_ptr(&self) -> *const dyn Home {
+        self.0.as_ptr()
     }
 
     /// Whether both lead to the same engine.

@@ -51,6 +51,7 @@ pub(crate) mod state;
 pub(crate) mod tape;
 mod token;
 pub(crate) mod view;
+pub(crate) mod visit;
 pub(crate) mod waking;
 pub(crate) mod watch;
 

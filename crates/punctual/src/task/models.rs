@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{Entry, Header, Origin, Reference};
-use super::home::{Destination, Home, HomeRef, Removal, Removed};
+use super::home::{Destination, Forgotten, Home, HomeRef, Removal, Removed};
 use super::state::{Claim, End, Resolved, Signal, State};
 use super::view::View;
 use super::{Class, Outcome, TaskInfo};
@@ -62,6 +62,9 @@ impl Home for Books {
         assert_eq!(how, Removal::Cancelled);
         self.removed.fetch_add(1, SeqCst);
         Removed::FROM_QUEUE
+    }
+    fn forget(&self, _: NonNull<Header>) -> Option<Forgotten> {
+        None
     }
     fn is_told_of_ends(&self) -> bool {
         false
@@ -361,6 +364,30 @@ fn a_pin_holds_up_a_signal_as_well() {
         visitor.join().unwrap();
         assert_ne!(canceller.join().unwrap(), is_ours, "one of them fixed it");
     });
+}
+
+/// A canceller that does not own the home takes the task out of the store only where nobody is on his way to the home, and
+/// later nobody sets out; otherwise it claims, and the outcome waits.
+#[test]
+fn a_cancel_in_the_store_meets_a_pin() {
+    for has_to_be_dropped in [false, true] {
+        model(3, move || {
+            let state = Arc::new(State::new(true, false));
+            state.mark_delayed();
+            let home = Arc::new(Gone(loom::cell::UnsafeCell::new(())));
+            let (seen, reached) = (state.clone(), home.clone());
+            let visitor = thread::spawn(move || seen.pin(|| reached.0.with(|_| ())).is_some());
+            let after = state.cancel_delayed(has_to_be_dropped);
+            assert!(after.is_none_or(|after| after.is_resolved() != has_to_be_dropped));
+            if after.is_none() {
+                assert_eq!(state.claim_to_remove(), Claim::Won);
+                let _ = state.resolve(End::Cancelled, true);
+            }
+            home.0.with_mut(|_| ());
+            visitor.join().unwrap();
+            assert!(state.cancel_delayed(has_to_be_dropped).is_none(), "it is claimed");
+        });
+    }
 }
 
 /// A task moves to another level while it is claimed: the claimer reads the level of before or after, never something else,

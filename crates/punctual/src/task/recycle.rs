@@ -28,17 +28,34 @@ pub(crate) fn acquire(layout: Layout) -> NonNull<u8> {
     }
 }
 
+/// Which of the sizes a layout has: found out once for all blocks of a type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size(u8);
+
+impl Size {
+    /// None of them: the system's.
+    const OTHER: Size = Size(u8::MAX);
+
+    pub(crate) const fn of(layout: Layout) -> Self {
+        match imp::size_class(layout) {
+            Some(class) => Size(class as u8),
+            None => Size::OTHER,
+        }
+    }
+}
+
 /// Gives a block back.
 ///
 /// # Safety
-/// `block` came from [`acquire`] with the same layout and nothing refers to it any more.
+/// `block` came from [`acquire`] with the same layout, of which this is the size, and nothing refers to it any more.
 #[inline]
-pub(crate) unsafe fn release(block: NonNull<u8>, layout: Layout) {
-    match imp::size_class(layout) {
-        // SAFETY: the caller's promise; the same layout leads to the same class.
-        Some(class) => unsafe { imp::release(class, block) },
+pub(crate) unsafe fn release(block: NonNull<u8>, size: Size, layout: Layout) {
+    if size.0 == Size::OTHER.0 {
         // SAFETY: the caller's promise; no class means `acquire` asked the system's allocator.
-        None => unsafe { dealloc(block.as_ptr(), layout) },
+        unsafe { dealloc(block.as_ptr(), layout) };
+    } else {
+        // SAFETY: the caller's promise; the same layout leads to the same class.
+        unsafe { imp::release(usize::from(size.0), block) };
     }
 }
 
@@ -55,10 +72,10 @@ pub(crate) trait Janitor: Send + Sync {
     fn rouse(&self) -> bool;
 }
 
-/// Asks for the second line of a block of which the first is about to be used.
+/// Asks for both lines of a block that is about to be changed.
 #[inline]
-pub(crate) fn prefetch_rest(block: NonNull<u8>) {
-    imp::prefetch_rest(block.as_ptr());
+pub(crate) fn prefetch_whole(block: NonNull<u8>) {
+    imp::prefetch_whole(block.as_ptr());
 }
 
 pub(crate) use imp::register;
@@ -70,7 +87,7 @@ pub(crate) use imp::{hold_for_fork, let_go_after_fork};
 mod imp {
     use super::{Janitor, Layout, NonNull};
     use crate::sync::Weak;
-    pub(super) fn size_class(_: Layout) -> Option<usize> {
+    pub(super) const fn size_class(_: Layout) -> Option<usize> {
         None
     }
     pub(super) fn acquire(_: usize) -> NonNull<u8> {
@@ -85,7 +102,7 @@ mod imp {
     pub(crate) fn trim() {}
     pub(crate) fn look_away() {}
     pub(crate) fn register(_: Weak<dyn Janitor>) {}
-    pub(super) fn prefetch_rest(_: *const u8) {}
+    pub(super) fn prefetch_whole(_: *const u8) {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
     pub(crate) fn hold_for_fork() {}
     #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -96,7 +113,7 @@ mod imp {
 mod imp {
     use super::{Janitor, Layout, NonNull, system};
     use crate::sync::unmodelled::{AtomicBool, AtomicU64, AtomicUsize, Relaxed};
-    use crate::sync::{Arc, Lock, Weak, prefetch};
+    use crate::sync::{Arc, Lock, Weak, prefetch, prefetch_to_write};
     use std::alloc::dealloc;
     use std::cell::UnsafeCell;
     use std::ptr::null_mut;
@@ -113,7 +130,7 @@ mod imp {
     const ARENA: usize = 64 * 1024;
 
     #[inline]
-    pub(super) fn size_class(layout: Layout) -> Option<usize> {
+    pub(super) const fn size_class(layout: Layout) -> Option<usize> {
         if layout.align() > LINE {
             return None;
         }
@@ -289,24 +306,33 @@ mod imp {
 
     #[inline]
     pub(super) unsafe fn release(class: usize, block: NonNull<u8>) {
-        let full = LISTS.try_with(|lists| {
+        let is_full = LISTS.try_with(|lists| {
             // SAFETY: as in `acquire`.
             let list = unsafe { &mut (*lists.0.get())[class] };
             list.blocks[list.length] = block.as_ptr();
             list.length += 1;
-            (list.length == LIST_MAX).then(|| list.cut())
+            list.length == LIST_MAX
         });
-        // Without the list: whoever is roused may be the last to let go of a pool, and blocks come back here with it.
-        match full {
-            Ok(None) => {}
-            Ok(Some(batch)) => give(class, &batch, NO_RUN),
+        match is_full {
+            Ok(false) => {}
+            Ok(true) => give_half(class),
             Err(_) => give(class, &[block.as_ptr()], NO_RUN),
+        }
+    }
+
+    /// This thread's list is full.
+    #[cold]
+    fn give_half(class: usize) {
+        // SAFETY: as in `acquire`.
+        let batch = LISTS.try_with(|lists| unsafe { &mut (*lists.0.get())[class] }.cut());
+        // Without the list: whoever is roused may be the last to let go of a pool, and blocks come back here with it.
+        if let Ok(batch) = batch {
+            give(class, &batch, NO_RUN);
         }
     }
 
     impl List {
         /// Takes the older half out of a full list: the newest blocks are the likeliest to be warm in this core's cache.
-        #[cold]
         fn cut(&mut self) -> Batch {
             let mut batch = [null_mut(); BATCH];
             batch.copy_from_slice(&self.blocks[..BATCH]);
@@ -345,8 +371,9 @@ mod imp {
             // SAFETY: a list's blocks are free ones of this size.
             unsafe { stock.keep(blocks) };
             if run.bits != 0 {
+                let (arena, index) = place_of(class, run.first);
                 // SAFETY: a run came from the stock.
-                unsafe { stock.put(run.first, run.bits) };
+                unsafe { stock.put((arena, index / 64), run.bits << (index % 64)) };
             }
             stock.publish();
             stock.free > floor(class)
@@ -414,32 +441,48 @@ mod imp {
         /// # Safety
         /// They are free blocks of this stock's size that nobody else has.
         unsafe fn put_each(&mut self, blocks: &[*mut u8]) {
+            let class = self.class;
             // All at once, and then one after the other: each may be far away.
             for block in blocks {
-                let (arena, index) = place_of(self.class, *block);
+                let (arena, index) = place_of(class, *block);
                 prefetch(arena.wrapping_add(distance(arena.addr()) + index / 64 * size_of::<u64>()));
             }
-            for block in blocks {
-                // SAFETY: the caller's promise.
-                unsafe { self.put(*block, 1) };
+            let word_of = |block: *mut u8| {
+                let (arena, index) = place_of(class, block);
+                ((arena, index / 64), 1 << (index % 64))
+            };
+            let Some((first, rest)) = blocks.split_first() else {
+                return;
+            };
+            // Often they are neighbours: as many as one word knows go back in one step.
+            let (mut word, mut bits) = word_of(*first);
+            for block in rest {
+                let (next, bit) = word_of(*block);
+                if next != word {
+                    // SAFETY: the caller's promise.
+                    unsafe { self.put(word, bits) };
+                    (word, bits) = (next, 0);
+                }
+                debug_assert_eq!(bits & bit, 0, "a block was given back twice");
+                bits |= bit;
             }
+            // SAFETY: the caller's promise.
+            unsafe { self.put(word, bits) };
         }
 
-        /// Puts neighbours back: those whose bit is set, of which the lowest is the block at `first`.
+        /// Puts blocks back that one word of their arena knows: those whose bit is set.
         ///
         /// # Safety
-        /// They are free blocks of this stock's size that nobody else has, and one word of their arena knows them.
-        unsafe fn put(&mut self, first: *mut u8, bits: u64) {
-            let (arena, index) = place_of(self.class, first);
+        /// They are free blocks of this stock's size that nobody else has.
+        unsafe fn put(&mut self, (arena, word): (*mut u8, usize), bits: u64) {
             let arena = arena_in(arena);
-            let bits = bits << (index % 64);
             // SAFETY: a stock's block lies in an arena, which was written when it was opened; the lock is held.
             let state = unsafe { &mut *arena };
-            debug_assert_eq!(state.free[index / 64] & bits, 0, "a block was given back twice");
+            debug_assert_eq!(state.free[word] & bits, 0, "a block was given back twice");
             if state.count == 0 {
                 self.roomy.extend(NonNull::new(arena));
             }
-            state.free[index / 64] |= bits;
+            state.free[word] |= bits;
             let count = bits.count_ones() as usize;
             state.count += count;
             self.free += count;
@@ -595,7 +638,8 @@ mod imp {
     }
 
     #[inline]
-    pub(super) fn prefetch_rest(block: *const u8) {
+    pub(super) fn prefetch_whole(block: *const u8) {
+        prefetch_to_write(block);
         prefetch(block.wrapping_add(LINE));
     }
 }

@@ -121,6 +121,11 @@ impl Snapshot {
     pub(crate) fn is_delayed(self) -> bool {
         self.0 & DELAYED != 0
     }
+    /// It lies in the timer store, nobody has claimed it, and nobody is on his way to its home.
+    #[inline]
+    pub(crate) fn is_in_store(self) -> bool {
+        self.0 & (DELAYED | CLAIMED | PINNED) == DELAYED
+    }
     /// Of a view's task: it waits for a slot, or did when it was claimed.
     pub(crate) fn is_parked(self) -> bool {
         self.0 & PARKED != 0
@@ -328,6 +333,30 @@ impl State {
         Claim::Lost
     }
 
+    /// As [`State::claim_to_remove`], for somebody who cancels a delayed task and holds the lock of the timer store, but does
+    /// not own the home: not if its time has come, and not while it is pinned, since whoever pinned it relies on the home.
+    /// Where nothing `has_to_be_dropped` before the outcome is known, that is fixed and the task's share given up in the same
+    /// step, as by [`State::resolve`]. The reading includes the new bits; `None`: the claim was not won.
+    #[inline]
+    #[must_use = "a won claim must be dropped, and its waiters told"]
+    pub(crate) fn cancel_delayed(&self, has_to_be_dropped: bool) -> Option<Snapshot> {
+        let mut seen = self.word.0.load(Relaxed);
+        while Snapshot(seen).is_in_store() {
+            let mut next = seen | CLAIMED | REMOVED;
+            if !has_to_be_dropped {
+                next |= RESOLVED | (End::Cancelled as u32) << OUTCOME_SHIFT;
+                if seen & WAKER == 0 {
+                    next |= TASK_GONE;
+                }
+            }
+            match self.word.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return Some(Snapshot(next)),
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
+
     /// As [`State::claim`], for somebody who runs it in its view: not while it waits for a slot there.
     pub(crate) fn claim_with_slots(&self) -> Claim {
         let mut seen = self.word.0.load(Relaxed);
@@ -427,7 +456,7 @@ impl State {
     }
 
     /// Keeps the outcome from being fixed while `f` runs, and with it the task's home from ending: whoever fixes it holds the
-    /// home until then. `None`: fixed before, or about to be by somebody who does not wait. `f` is a few steps.
+    /// home until then, or has claimed it when there was no pin (model `a_cancel_in_the_store_meets_a_pin`). `None`: fixed before, or about to be by somebody who does not wait. `f` is a few steps.
     pub(crate) fn pin<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let mut seen = self.word.0.load(Acquire);
         loop {

@@ -20,14 +20,14 @@
 
 mod blocks;
 mod crowd;
-mod holes;
+mod entries;
 mod near;
 mod numbers;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod wheel;
 
-use self::blocks::Spot;
+use self::entries::{Piece, Spot};
 use self::near::Near;
 use self::wheel::{NEAR, Wheel};
 use super::Tick;
@@ -137,6 +137,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Takes out a value that is in the store. Nothing of it stays but a gap, of which there are never many more than timers.
+    #[inline(always)]
     pub(crate) fn remove(&mut self, value: V) {
         self.len -= 1;
         let Seat {
@@ -168,7 +169,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Everything in it, in no order.
-    pub(crate) fn values(&mut self) -> impl Iterator<Item = V> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = V> {
         self.wheel.values().chain(self.near.values())
     }
 
@@ -242,7 +243,7 @@ impl<V: Timed> Store<V> {
     /// Everything, in order; the store is empty after.
     pub(crate) fn drain(&mut self) -> Vec<V> {
         let wheel = self.wheel.emptied();
-        let mut wheel = std::mem::replace(&mut self.wheel, wheel);
+        let wheel = std::mem::replace(&mut self.wheel, wheel);
         let near = std::mem::replace(&mut self.near, Near::new());
         self.open = None;
         self.len = 0;
@@ -254,9 +255,9 @@ impl<V: Timed> Store<V> {
     /// Moves one block of the open bucket to finer buckets and to `near`.
     fn move_block(&mut self, bucket: u16) {
         let block = self.wheel.take_block(bucket);
-        let (mut live, all) = (0, block.len());
-        block.iter().flatten().for_each(|value| value.prepare());
-        for value in block.into_iter().flatten() {
+        let mut live = 0;
+        block.iter().flat_map(Piece::live).for_each(V::prepare);
+        for value in block.iter().flat_map(Piece::live) {
             live += 1;
             let when = value.when();
             let finer = self.wheel.bucket_of(when);
@@ -268,6 +269,7 @@ impl<V: Timed> Store<V> {
                 self.wheel.push(finer, when, value);
             }
         }
+        let all = block.map_or(0, |block| block.len());
         if self.wheel.moved(bucket, live, all - live) {
             self.emptied();
         }

@@ -2,7 +2,7 @@
 //!
 //! In: a full room. Out: the task that makes place: the oldest of the least urgent level, claimed and counted as evicted, its
 //! place reserved for whoever asked. And what was taken out and must wait on, put back. Not here: tasks in the lines of
-//! views, which `pool/views.rs` throws out.
+//! views, which `pool/views/evicted.rs` throws out.
 
 use super::{Consumers, FRONT, Room};
 use crate::queue::producers::{Gate, Producers};

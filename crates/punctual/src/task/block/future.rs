@@ -11,7 +11,7 @@ use super::{Block, Entry, Header, Options, Origin, Table, Timer, free};
 use crate::task::home::HomeRef;
 use crate::task::state::{End, Share};
 use crate::task::waking::{Gone, Waking};
-use crate::task::{contain, parker};
+use crate::task::{contain, parker, recycle};
 use std::alloc::Layout;
 use std::any::Any;
 use std::future::Future;
@@ -76,6 +76,9 @@ impl Entry {
 impl<K: Timer, F: Future> Block<K, F, F::Output, Waking> {
     const FUTURE: Table = Table {
         layout: Layout::new::<Self>(),
+        size: recycle::Size::of(Layout::new::<Self>()),
+        // Whether or not it does: its place in the books of those who could wake it is given up with it.
+        holds_something: true,
         is_scoped: false,
         type_name: std::any::type_name::<F>,
         run: Self::drive,

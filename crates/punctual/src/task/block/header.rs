@@ -8,7 +8,7 @@ use super::{Delay, Entry, Header, Options, tag, untag};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::futex;
-use crate::task::home::{Home, HomeRef};
+use crate::task::home::{Forgotten, Home, HomeRef};
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
 use crate::task::view::Lent;
@@ -94,7 +94,7 @@ impl Header {
     /// Whether there is a side record.
     #[inline]
     pub(crate) fn has_side(&self) -> bool {
-        untag(self.link.load(Relaxed)).is_some()
+        self.link.load(Relaxed).addr() & 1 != 0
     }
 
     pub(crate) fn side_or_make(&self) -> &Side {
@@ -256,6 +256,11 @@ impl Header {
         }
     }
 
+    /// Whether a closure that is dropped has to be gone before its waiters are told.
+    pub(crate) fn holds_something(&self) -> bool {
+        self.table.holds_something
+    }
+
     /// Ends a task that will never run: drops its closure, fixes its outcome, tells its waiters, and gives the task's share
     /// up if it came along.
     ///
@@ -266,17 +271,41 @@ impl Header {
         unsafe { Header::drop_closure(block) };
         // SAFETY: the caller holds a share.
         match unsafe { block.as_ref() }.state.resolve(end, share.is_some()) {
-            Resolved::Fixed(after) => {
-                // SAFETY: the caller holds a share.
-                unsafe { Header::wake_waiters(block, after) };
-                match share {
-                    // SAFETY: the reading is that of the step in which the task left.
-                    Some(share) if after.is_task_gone() => unsafe { share.left(after) },
-                    Some(share) => share.let_go(),
-                    None => {}
-                }
-            }
+            // SAFETY: the caller holds a share; the reading is that of the step in which the task left, if it did.
+            Resolved::Fixed(after) => unsafe { Header::tell_end(block, after, share) },
             Resolved::BeforeUs => unreachable!("only a running task is resolved by another"),
+        }
+    }
+
+    /// As [`Header::end_unrun`] for a task that a visitor cancelled; its outcome may be fixed already.
+    ///
+    /// # Safety
+    /// The caller holds a share to the end of this call.
+    #[inline]
+    pub(crate) unsafe fn end_forgotten(block: NonNull<Header>, Forgotten { share, after }: Forgotten) {
+        // SAFETY: the caller's promise; the claim was won with this reading, and if the outcome is not fixed the closure is there.
+        unsafe {
+            if after.is_resolved() {
+                Header::tell_end(block, after, Some(share));
+            } else {
+                Header::end_unrun(block, End::Cancelled, Some(share));
+            }
+        }
+    }
+
+    /// Tells the waiters of an outcome that was just fixed, and gives the task's share up if it came along.
+    ///
+    /// # Safety
+    /// The caller holds a share, and `after` is the reading of the step that fixed the outcome.
+    #[inline]
+    unsafe fn tell_end(block: NonNull<Header>, after: Snapshot, share: Option<Entry>) {
+        // SAFETY: the caller holds a share.
+        unsafe { Header::wake_waiters(block, after) };
+        match share {
+            // SAFETY: the reading is that of the step in which the task left.
+            Some(share) if after.is_task_gone() => unsafe { share.left(after) },
+            Some(share) => share.let_go(),
+            None => {}
         }
     }
 

@@ -8,12 +8,10 @@
 //!
 //! A bucket holds the values and nothing else, a word each. A timer knows its place there, so removal touches no neighbour
 //! and leaves a gap; gaps are closed when most of a bucket is gaps. (A million timers that are removed in random order
-//! cost two misses of the cache each, one at the timer's own note and one here; nobody waits for this one, see `holes`.)
+//! cost one miss of the cache each, at the timer's own note; see `entries`.)
 
-use super::blocks::{BLOCK, Blocks, Spot};
-use super::holes::Holes;
+use super::entries::{BLOCK, Chain, Entries, Piece, Spot};
 use super::{Seat, Timed};
-use crate::sync::prefetch;
 use crate::time::Tick;
 
 /// Bits of a time below the wheel's resolution.
@@ -26,22 +24,24 @@ const LEVELS: usize = (u64::BITS - FINE_BITS).div_ceil(SLOT_BITS) as usize;
 pub(super) const NEAR: u16 = u16::MAX;
 
 #[derive(Debug)]
-struct Bucket<V> {
-    entries: Blocks<Option<V>>,
+struct Bucket {
+    entries: Chain,
     /// No timer in it is earlier. Exact as long as nothing was removed.
     earliest: Tick,
     live: u32,
     gaps: u32,
 }
 
-impl<V> Bucket<V> {
+impl Bucket {
     const EMPTY: Self = Bucket {
-        entries: Blocks::new(),
+        entries: Chain::EMPTY,
         earliest: Tick::MAX,
         live: 0,
         gaps: 0,
     };
 }
+
+type Level = [Bucket; SLOTS];
 
 #[derive(Debug)]
 pub(super) struct Wheel<V> {
@@ -49,9 +49,9 @@ pub(super) struct Wheel<V> {
     position: u64,
     occupied: [[u64; SLOTS / 64]; LEVELS],
     /// A level is made when it is first used.
-    levels: [Option<Box<[Bucket<V>]>>; LEVELS],
-    /// Gaps that still hold their value.
-    holes: Holes,
+    levels: [Option<Box<Level>>; LEVELS],
+    /// What is in the buckets.
+    entries: Entries<V>,
     /// Entries looked at so far, for the tests of what a call may cost.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) looked: usize,
@@ -63,7 +63,7 @@ impl<V: Timed> Wheel<V> {
             position: now >> FINE_BITS,
             occupied: [[0; SLOTS / 64]; LEVELS],
             levels: [const { None }; LEVELS],
-            holes: Holes::new(),
+            entries: Entries::new(),
             #[cfg(all(test, not(any(loom, shuttle))))]
             looked: 0,
         }
@@ -89,9 +89,9 @@ impl<V: Timed> Wheel<V> {
     pub(super) fn push(&mut self, number: u16, when: Tick, value: V) -> u32 {
         let (level, slot) = split(number);
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
-        let buckets = self.levels[level].get_or_insert_with(|| (0..SLOTS).map(|_| Bucket::EMPTY).collect());
+        let buckets = self.levels[level].get_or_insert_with(|| Box::new([const { Bucket::EMPTY }; SLOTS]));
         let bucket = &mut buckets[slot];
-        value.set_seat(Seat::of(number, bucket.entries.push(Some(value))));
+        value.set_seat(Seat::of(number, self.entries.push(&mut bucket.entries, value)));
         bucket.earliest = bucket.earliest.min(when);
         bucket.live += 1;
         bucket.live
@@ -140,85 +140,80 @@ impl<V: Timed> Wheel<V> {
     }
 
     /// Takes a timer out of a bucket. Says whether the bucket is empty now; if so its memory is gone.
+    #[inline]
     pub(super) fn remove(&mut self, number: u16, spot: Spot) -> bool {
-        let bucket = self.bucket(number);
+        let bucket = bucket_in(&mut self.levels, number);
         bucket.live -= 1;
         bucket.gaps += 1;
-        if bucket.live == 0 {
-            self.empty_holes();
-            *self.bucket(number) = Bucket::EMPTY;
-            self.vacate(number);
+        let (live, gaps) = (bucket.live, bucket.gaps);
+        if live == 0 {
+            self.clear(number);
             return true;
         }
+        self.entries.remove(spot);
         // Sweeping one block per removal, from the front to the back, is enough: a whole round costs as many removals
         // as there are blocks, and begins only when four fifths are gaps. (What stays is told its new place, and is far away;
         // a gap is eight bytes.)
-        let is_mostly_gaps = bucket.gaps > 4 * bucket.live + 64;
-        prefetch(std::ptr::from_ref(bucket.entries.at(spot)).cast());
-        if let Some(place) = self.holes.push(number, spot) {
-            self.empty(place);
-        }
-        if is_mostly_gaps {
+        if gaps > 4 * live + 64 {
             self.sweep(number);
         }
         false
     }
 
-    /// Takes what is gone out of its place.
-    fn empty(&mut self, (number, spot): (u16, Spot)) {
-        let value = self.bucket(number).entries.at(spot).take();
-        debug_assert!(value.is_some(), "a timer is where it was told to be");
-    }
-
-    /// Before places are read.
-    fn empty_holes(&mut self) {
-        while let Some(place) = self.holes.pop() {
-            self.empty(place);
-        }
+    /// The last timer of a bucket was removed.
+    #[cold]
+    fn clear(&mut self, number: u16) {
+        let bucket = bucket_in(&mut self.levels, number);
+        self.entries.clear(&mut bucket.entries);
+        *bucket = Bucket::EMPTY;
+        self.vacate(number);
     }
 
     /// Takes the first block out of a bucket, for the caller to put its live entries elsewhere and then to call
     /// [`Wheel::moved`].
-    pub(super) fn take_block(&mut self, number: u16) -> Vec<Option<V>> {
-        self.empty_holes();
-        let block = self.bucket(number).entries.take_first().unwrap_or_default();
+    pub(super) fn take_block(&mut self, number: u16) -> Option<Piece<V>> {
+        let bucket = bucket_in(&mut self.levels, number);
+        let block = self.entries.take_first(&mut bucket.entries)?;
         #[cfg(all(test, not(any(loom, shuttle))))]
         {
             self.looked += block.len();
         }
-        block
+        Some(block)
     }
 
     /// Of the block that was taken, `live` timers are elsewhere now, and the rest were gaps. Says whether the bucket is
     /// empty now.
     pub(super) fn moved(&mut self, number: u16, live: usize, gaps: usize) -> bool {
-        let bucket = self.bucket(number);
+        let bucket = bucket_in(&mut self.levels, number);
         bucket.live -= live as u32;
         bucket.gaps -= gaps as u32;
         let empty = bucket.live == 0;
         if empty {
+            self.entries.clear(&mut bucket.entries);
             *bucket = Bucket::EMPTY;
         }
         empty
     }
 
+    #[inline(never)]
     fn sweep(&mut self, number: u16) {
-        let block = self.take_block(number);
-        let bucket = self.bucket(number);
+        let Some(block) = self.take_block(number) else {
+            return;
+        };
+        let bucket = bucket_in(&mut self.levels, number);
         debug_assert!(block.len() <= BLOCK);
-        for entry in block {
-            match entry {
-                Some(value) => value.set_seat(Seat::of(number, bucket.entries.push(entry))),
-                None => bucket.gaps -= 1,
-            }
+        let mut gaps = block.len();
+        for value in block.live() {
+            gaps -= 1;
+            let spot = self.entries.push(&mut bucket.entries, value);
+            value.set_seat(Seat::of(number, spot));
         }
+        bucket.gaps -= gaps as u32;
     }
 
     /// Everything in it, in no order.
-    pub(super) fn values(&mut self) -> impl Iterator<Item = V> {
-        self.empty_holes();
-        let buckets = self.levels.iter().flatten().flatten();
-        buckets.flat_map(|bucket| bucket.entries.iter().copied().flatten())
+    pub(super) fn values(&self) -> impl Iterator<Item = V> {
+        self.entries.iter()
     }
 
     fn vacate(&mut self, bucket: u16) {
@@ -226,19 +221,18 @@ impl<V: Timed> Wheel<V> {
         self.occupied[level][slot / 64] &= !(1 << (slot % 64));
     }
 
-    fn bucket(&mut self, number: u16) -> &mut Bucket<V> {
-        let (level, slot) = split(number);
-        let buckets = self.levels[level].as_mut();
-        &mut buckets.expect("a bucket in use has its level")[slot]
-    }
-
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
-        let buckets = self.levels.iter().flatten().flat_map(|level| level.iter());
-        buckets
-            .map(|bucket| size_of::<Bucket<V>>() + bucket.entries.footprint())
-            .sum()
+        let levels = self.levels.iter().flatten().count();
+        levels * size_of::<Level>() + self.entries.footprint()
     }
+}
+
+#[inline]
+fn bucket_in(levels: &mut [Option<Box<Level>>; LEVELS], number: u16) -> &mut Bucket {
+    let (level, slot) = split(number);
+    let buckets = levels[level].as_mut();
+    &mut buckets.expect("a bucket in use has its level")[slot]
 }
 
 fn split(bucket: u16) -> (usize, usize) {

@@ -3,9 +3,13 @@
 use super::{SECOND, at, books, pool};
 use crate::life::{begun, settle};
 use crate::support::{Dropped, LONG, assert_all_settled};
-use punctual::{Cancel, Pool, Status};
-use std::sync::Arc;
+use punctual::{Cancel, Pool, Status, TaskHandle};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 #[test]
@@ -140,4 +144,123 @@ fn stpe_18_a_delayed_task_that_runs_is_signalled_and_may_finish() {
     assert!(task.join().unwrap_err().is_cancelled());
     let stats = books(&pool);
     assert_eq!((stats.cancelled, stats.active, stats.finished), (1, 0, 0));
+}
+
+/// Whoever cancels does not hold the pool: it may end, and be freed, in the middle of it.
+#[test]
+fn cancels_from_many_threads_meet_the_drop_of_the_last_owner() {
+    const THREADS: usize = 3;
+    for round in 0..500_usize {
+        let pool = Pool::builder("ends").core_threads(1).build().unwrap();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let start = Arc::new(Barrier::new(THREADS + 1));
+        let threads: Vec<_> = (0..THREADS)
+            .map(|_| {
+                let held = Dropped(drops.clone());
+                let mut tasks = vec![pool.after(600 * SECOND, move || drop(held)).unwrap()];
+                tasks.extend((0..4).map(|_| pool.after(600 * SECOND, || ()).unwrap()));
+                let start = start.clone();
+                std::thread::spawn(move || {
+                    start.wait();
+                    let removed = tasks.iter().filter(|task| task.cancel() == Cancel::Removed);
+                    let removed = removed.count();
+                    for task in tasks {
+                        assert!(task.join().unwrap_err().is_cancelled());
+                    }
+                    removed
+                })
+            })
+            .collect();
+        start.wait();
+        // Before, between and after the cancels.
+        (0..round % 7).for_each(|_| std::thread::yield_now());
+        let report = pool.close();
+        drop(pool);
+        let removed: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert!(report.terminated);
+        assert_eq!(report.cancelled_delayed + removed, THREADS * 5, "each once");
+        assert_eq!(drops.load(SeqCst), THREADS);
+    }
+}
+
+/// Cancels what it holds when its thread ends.
+struct CancelsAtTheEnd(TaskHandle<()>, Arc<AtomicUsize>);
+
+impl Drop for CancelsAtTheEnd {
+    fn drop(&mut self) {
+        if self.0.cancel() == Cancel::Removed {
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+thread_local! {
+    static EARLY: RefCell<Option<CancelsAtTheEnd>> = const { RefCell::new(None) };
+    static LATE: RefCell<Option<CancelsAtTheEnd>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn a_delayed_task_can_be_cancelled_by_what_a_thread_leaves_behind() {
+    let pool = Pool::fixed(1).unwrap();
+    let removed = Arc::new(AtomicUsize::new(0));
+    let [early, late, first] = [0; 3].map(|_| pool.after(600 * SECOND, || ()).unwrap());
+    let counted = removed.clone();
+    let thread = std::thread::spawn(move || {
+        // One local is made before this thread cancels anything, one after: what the library keeps for the thread goes between.
+        EARLY.set(Some(CancelsAtTheEnd(early, counted.clone())));
+        assert_eq!(first.cancel(), Cancel::Removed);
+        LATE.set(Some(CancelsAtTheEnd(late, counted)));
+    });
+    thread.join().unwrap();
+    assert_eq!(removed.load(SeqCst), 2);
+    let stats = books(&pool);
+    assert_eq!((stats.pending_timers, stats.cancelled), (0, 3));
+    assert!(pool.close().terminated);
+}
+
+/// A closure without anything to drop is over in one step, and its waiters are told in that: all of them, and once it is counted.
+#[test]
+fn whoever_waits_for_a_cancelled_delayed_task_is_told_and_finds_it_counted() {
+    for with_drop in [false, true] {
+        for _ in 0..200 {
+            let pool = Pool::fixed(1).unwrap();
+            let held = Dropped(Arc::new(AtomicUsize::new(0)));
+            let mut task = if with_drop {
+                pool.after(600 * SECOND, move || drop(held)).unwrap()
+            } else {
+                pool.after(600 * SECOND, || ()).unwrap()
+            };
+            let (waker, wakes) = counting_waker();
+            let mut context = Context::from_waker(&waker);
+            assert!(Pin::new(&mut task).poll(&mut context).is_pending());
+            let cancelling = task.task_ref();
+            std::thread::scope(|scope| {
+                let waiter = scope.spawn(|| {
+                    task.wait();
+                    pool.stats().cancelled_delayed
+                });
+                let canceller = scope.spawn(move || cancelling.cancel());
+                assert_eq!(canceller.join().unwrap(), Cancel::Removed);
+                assert_eq!(waiter.join().unwrap(), 1, "counted before it is told");
+            });
+            assert_eq!(wakes.load(SeqCst), 1);
+            let Poll::Ready(Err(error)) = Pin::new(&mut task).poll(&mut context) else {
+                panic!("it has ended")
+            };
+            assert!(error.is_cancelled());
+        }
+    }
+}
+
+struct Counting(Arc<AtomicUsize>);
+
+impl Wake for Counting {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
+    let wakes = Arc::new(AtomicUsize::new(0));
+    (Arc::new(Counting(wakes.clone())).into(), wakes)
 }

@@ -2,7 +2,7 @@
 
 use super::{Dice, SECOND, YEAR, plain, rounds, take_all};
 use crate::time::Tick;
-use crate::time::store::blocks::BLOCK;
+use crate::time::store::entries::BLOCK;
 use crate::time::store::{PIECES, Store, Timed};
 
 #[test]
