@@ -7,8 +7,8 @@
 //! work leaves the clock to it. Usually the leader is back when the deputy gets up, and that one lies down again.
 //!
 //! Nothing is lost by that: *the task takes long after all*, and the deputy finds the clock unwatched and leads, at most
-//! [`GRACE`] after the first time that was left to it; from then on leaders are replaced at once again, until they come back
-//! as quickly as before. *The deputy is called* for something else: it is a worker like any other from then on, and passes
+//! [`GRACE`] after the first time that was left to it, or [`LONG_GRACE`] where all has gone well for long; from then on leaders are
+//! replaced at once again, until they come back as quickly as before. *The deputy is called* for something else: it is a worker like any other from then on, and passes
 //! the lead on when it goes to work. *An earlier time comes in* meanwhile: whoever brings it sees whether the deputy sleeps
 //! longer than that, under the book's lock, and wakes it (model `an_earlier_timer_calls_the_deputy`). A pool in which
 //! something must not wait (limits, expiries, `on_late`) has no deputies, nor has one whose clock is moved by hand: their
@@ -29,11 +29,22 @@ const GRACE: Duration = if cfg!(loom) {
     Duration::from_millis(2)
 };
 
+/// The same where the pool is steady: a deputy gets up for nothing, and that costs as much as some dozen small tasks.
+const LONG_GRACE: Duration = if cfg!(loom) {
+    Duration::ZERO
+} else {
+    Duration::from_millis(8)
+};
+
 /// A leader that is back within this was quick.
 const QUICK: Tick = 200_000;
 
 /// After so many quick ones in a row the pool is brisk.
 const ENOUGH: u32 = if cfg!(loom) { 0 } else { 8 };
+
+/// After so many it is steady. Some more are counted: it stays so if the system holds it up once or twice.
+const MANY: u32 = 64;
+const MOST: u32 = 4 * MANY;
 
 /// Only where leaders get up this often a deputy is worth it: beyond, nobody would be saved from anything.
 const OFTEN: Tick = if cfg!(loom) { Tick::MAX } else { 20_000_000 };
@@ -67,12 +78,12 @@ pub(crate) struct Stint {
 impl Pace {
     fn note(&mut self, stint: Stint, now: Tick) {
         let took = now.saturating_sub(stint.began);
-        let is_quick = took <= QUICK;
         let is_soon = stint.began.saturating_sub(self.last) <= OFTEN;
-        self.quick = if is_quick && is_soon {
-            self.quick.saturating_add(1)
-        } else {
-            0
+        self.quick = match took {
+            _ if !is_soon || took > GRACE.as_nanos() as Tick => 0,
+            ..=QUICK => (self.quick + 1).min(MOST),
+            // The system may have held it up for a moment, which says nothing about the tasks.
+            _ => self.quick / 2,
         };
         self.each = took / Tick::from(stint.tasks.max(1));
         self.last = now;
@@ -80,6 +91,11 @@ impl Pace {
 
     fn is_brisk(&self) -> bool {
         self.quick >= ENOUGH
+    }
+
+    /// How long after a time its deputy may look.
+    fn grace(&self) -> Duration {
+        if self.quick >= MANY { LONG_GRACE } else { GRACE }
     }
 }
 
@@ -94,7 +110,7 @@ impl Book {
 
     /// Whether somebody who sleeps will look in time for this, though nobody leads.
     pub(super) fn is_covered(&self, look: Tick) -> bool {
-        let latest = deadline_after(look, GRACE).unwrap_or(Tick::MAX);
+        let latest = deadline_after(look, self.pace.grace()).unwrap_or(Tick::MAX);
         self.deputy.as_ref().is_some_and(|deputy| deputy.until <= latest)
     }
 
@@ -103,7 +119,7 @@ impl Book {
         let leader = self.leader.as_ref()?;
         let is_soon = leader.until.saturating_sub(self.pace.last) <= OFTEN;
         let is_wanted = self.pace.is_brisk() && is_soon && !leader.is_keeper;
-        deadline_after(leader.until.max(now), GRACE).filter(|_| is_wanted)
+        deadline_after(leader.until.max(now), self.pace.grace()).filter(|_| is_wanted)
     }
 
     fn is_deputy(&self, bed: &Arc<Bed>) -> bool {
@@ -196,6 +212,7 @@ impl Engine {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use super::{ENOUGH, GRACE, LONG_GRACE, MANY, MOST, Pace, Stint};
     use crate::{Pool, TaskHandle};
     use std::sync::{Arc, Barrier, mpsc};
     use std::time::{Duration, Instant};
@@ -221,6 +238,50 @@ mod tests {
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(task.join().unwrap()));
         told.recv_timeout(LONG).expect("nobody watches the clock")
+    }
+
+    /// One that began so long after the one before had ended, and took so long.
+    fn note(pace: &mut Pace, pause: Duration, took: Duration) {
+        let began = pace.last + pause.as_nanos() as u64;
+        let stint = Stint { began, tasks: 1 };
+        pace.note(stint, began + took.as_nanos() as u64);
+    }
+
+    #[test]
+    fn a_pool_is_brisk_and_then_steady_and_a_stint_that_takes_long_ends_both() {
+        let quick = Duration::from_micros(50);
+        let mut pace = Pace::default();
+        for count in 1..=MANY {
+            assert_eq!(pace.is_brisk(), count > ENOUGH, "{count}");
+            assert_eq!(pace.grace(), GRACE, "{count}");
+            note(&mut pace, SOON, quick);
+        }
+        assert_eq!(pace.grace(), LONG_GRACE);
+        // Held up a little: no longer steady, and soon again.
+        note(&mut pace, SOON, 10 * quick);
+        assert!(pace.is_brisk());
+        assert_eq!(pace.grace(), GRACE);
+        (0..MOST).for_each(|_| note(&mut pace, SOON, quick));
+        for _ in 0..2 {
+            note(&mut pace, SOON, 10 * quick);
+            assert_eq!(pace.grace(), LONG_GRACE);
+        }
+        for (pause, took) in [(SOON, 2 * GRACE), (Duration::from_secs(1), quick)] {
+            note(&mut pace, pause, took);
+            assert!(!pace.is_brisk());
+            (0..MANY).for_each(|_| note(&mut pace, SOON, quick));
+            assert_eq!(pace.grace(), LONG_GRACE);
+        }
+    }
+
+    #[test]
+    fn a_pool_of_which_every_other_stint_takes_a_while_is_never_brisk() {
+        let mut pace = Pace::default();
+        for _ in 0..MANY {
+            note(&mut pace, SOON, Duration::from_micros(50));
+            note(&mut pace, SOON, SOON);
+            assert!(!pace.is_brisk());
+        }
     }
 
     #[test]
