@@ -19,10 +19,15 @@ use crate::worker::idle::Bed;
 
 impl Engine {
     /// Makes sure that somebody watches the clock, if something must not wait.
+    #[inline]
     pub(crate) fn keep_the_clock(self: &Arc<Self>) {
-        if !self.timers.is_watched() && self.config.on_late.is_none() {
-            return;
+        if self.timers.is_watched() || self.config.on_late.is_some() {
+            self.find_keeper();
         }
+    }
+
+    #[cold]
+    fn find_keeper(self: &Arc<Self>) {
         // See `Worker::stop_searching`.
         atomic::fence(SeqCst);
         loop {

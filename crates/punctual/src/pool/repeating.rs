@@ -25,7 +25,7 @@ use crate::task::home::Home;
 use crate::task::view::View;
 use crate::task::{Class, Token, contain, here, panic_text};
 use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Tick, Verdict};
-use progress::{Phase, Plan, Progress, Waiting};
+use progress::{Ended, Phase, Plan, Progress, Tokens, Waiting};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -382,7 +382,8 @@ impl Repeating {
             None => self.run_shared(&engine, &run),
         };
         let failure = self.tell_failure(&engine, &run, &ran);
-        self.ended(&engine, (&run, began), alone, what, failure);
+        let framed = here(|here| here.return_token());
+        self.ended(&engine, (run, began), framed, alone, what, failure);
         match ran {
             Ran::Well => {}
             // For the pool it is a task that panicked: counted, told to its hooks.
@@ -414,20 +415,34 @@ impl Repeating {
     ) -> Option<(Run, Tick, Option<Alone>)> {
         // Dropped after the lock, if it is not used.
         let mut spare;
+        // Before the lock, which is still on its way into the cache.
+        let tick = engine.clock.tick();
         let mut progress = self.progress.lock();
         let now = if progress.schedule.goes_by_ticks() {
-            engine.timers.wall.now(&engine.clock)
+            engine.timers.wall.at(tick, &engine.clock)
         } else {
-            now(engine)
+            let wall = engine.clock.now();
+            Now { tick, wall }
         };
         spare = progress.spare.take();
-        let as_new = || spare.take_if(Token::is_as_new).unwrap_or_default();
+        let mut listed = None;
+        let as_new = || {
+            let tokens = spare.take_if(|spare| spare.is_as_new());
+            let Tokens {
+                own,
+                listed: other,
+                framed,
+            } = tokens.unwrap_or_else(Tokens::new);
+            listed = Some(other);
+            [framed, own]
+        };
         let token = if self.place.class.is_future() {
             // Its block's own: the same in every poll.
             here(|here| here.token()).unwrap_or_default()
         } else {
             here(|here| here.adopt_token(as_new))
         };
+        let listed = listed.unwrap_or_else(|| token.clone());
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
         drop(progress.take_waiting(number)?);
         engine.observed.runs[progress.schedule.counted_as()].fetch_add(1, Relaxed);
@@ -435,7 +450,7 @@ impl Repeating {
             return None;
         }
         let missed_before = progress.counts.missed;
-        let run = progress.begin(&now, what, token);
+        let run = progress.begin(&now, what, token, listed);
         let missed = progress.counts.missed - missed_before;
         if missed > 0 {
             engine.observed.missed.fetch_add(missed, Relaxed);
@@ -496,7 +511,8 @@ impl Repeating {
     fn ended(
         self: &Arc<Self>,
         engine: &Arc<Engine>,
-        (run, began): (&Run, Tick),
+        (run, began): (Run, Tick),
+        framed: Option<Token>,
         alone: Option<Alone>,
         what: What,
         failure: Option<String>,
@@ -515,14 +531,18 @@ impl Repeating {
         } else {
             now(engine)
         };
-        let verdict = progress.note_end(run, &now, failure);
+        let verdict = progress.note_end(&run, &now, failure);
+        let ended = Ended {
+            own: run.token,
+            framed,
+        };
         if progress.schedule.asks_user() {
             let plan = progress.plan();
             drop(progress);
-            self.find_next(engine, plan, &now, what, verdict, Some(&run.token));
+            self.find_next(engine, plan, &now, what, verdict, Some(ended));
             return;
         }
-        let settled = progress.settle(engine, &now, what, verdict, Some(&run.token));
+        let settled = progress.settle(engine, &now, what, verdict, Some(ended));
         self.arm_if_free(engine, &mut progress);
         let is_over = progress.is_over();
         drop(progress);
@@ -538,7 +558,7 @@ impl Repeating {
         now: &Now,
         what: What,
         verdict: Verdict,
-        ended: Option<&Token>,
+        ended: Option<Ended>,
     ) {
         // A trigger is user code: it is asked without the lock, on a copy.
         let asked = match (what, plan.cursor) {

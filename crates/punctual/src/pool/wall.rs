@@ -42,9 +42,8 @@ impl Wall {
         }
     }
 
-    /// Both clocks now.
-    pub(super) fn now(&self, clock: &Clock) -> Now {
-        let tick = clock.tick();
+    /// Both clocks at `tick`, which was read a moment ago.
+    pub(super) fn at(&self, tick: Tick, clock: &Clock) -> Now {
         let wall = if !clock.is_manual() && self.is_fresh(tick) {
             let nanos = tick.saturating_add(self.ahead.load(Relaxed));
             SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos)
@@ -69,7 +68,7 @@ mod tests {
         let (wall, clock) = (Wall::new(), Clock::system());
         wall.read(clock.tick(), &clock);
         let before = SystemTime::now();
-        let now = wall.now(&clock);
+        let now = wall.at(clock.tick(), &clock);
         let apart = now
             .wall
             .duration_since(before)
@@ -80,12 +79,12 @@ mod tests {
         wall.ahead.store(1, Relaxed);
         let is_carried_on = (0..10_000).any(|_| {
             wall.read.store(clock.tick(), Relaxed);
-            let now = wall.now(&clock);
+            let now = wall.at(clock.tick(), &clock);
             now.wall == SystemTime::UNIX_EPOCH + Duration::from_nanos(now.tick + 1)
         });
         assert!(is_carried_on);
         wall.read.store(clock.tick().saturating_sub(2 * FRESH), Relaxed);
-        assert!(wall.now(&clock).wall >= before);
+        assert!(wall.at(clock.tick(), &clock).wall >= before);
     }
 
     #[test]
@@ -94,6 +93,6 @@ mod tests {
         let clock = Clock::from(&by_hand);
         wall.read(clock.tick(), &clock);
         by_hand.jump_wall(clock.now() + Duration::from_secs(5));
-        assert_eq!(wall.now(&clock).wall, clock.now());
+        assert_eq!(wall.at(clock.tick(), &clock).wall, clock.now());
     }
 }

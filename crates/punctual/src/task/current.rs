@@ -229,17 +229,29 @@ impl<'a> Frame<'a> {
         token
     }
 
-    /// The running task's token; if it has none yet, `made` becomes it. Only for tasks that nobody holds a reference to: the
-    /// block does not know of it; and whoever calls sees to it that a pool that stops finds it.
-    fn adopt_token(&self, made: impl FnOnce() -> Token) -> Token {
+    /// The running task's token; if it has none yet, what is made becomes it, given twice. Only for tasks that nobody holds a
+    /// reference to: the block does not know of it; and whoever calls sees to it that a pool that stops finds it.
+    fn adopt_token(&self, make: impl FnOnce() -> [Token; 2]) -> Token {
         if let Some(token) = &*self.token.borrow() {
             return token.clone();
         }
-        let token = made();
+        let [mine, token] = make();
         self.asked.set(true);
         self.is_adopted.set(true);
-        *self.token.borrow_mut() = Some(token.clone());
+        *self.token.borrow_mut() = Some(mine);
         token
+    }
+
+    /// Gives back the half of an adopted token that is the frame's, for the next to adopt. One that has fired stays: whoever asks
+    /// after the body has ended sees that.
+    fn return_token(&self) -> Option<Token> {
+        if !self.is_adopted.get() {
+            return None;
+        }
+        let token = self.token.borrow_mut().take_if(|token| !token.is_cancelled())?;
+        self.is_adopted.set(false);
+        self.asked.set(self.id.get().is_some());
+        Some(token)
     }
 
     /// What hooks are told of the running task.
@@ -406,12 +418,23 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// The token of the task that calls, a run of a schedule; if it has none yet, `made` becomes it, and the schedule is who
-    /// tells it to stop.
-    pub(crate) fn adopt_token(&self, made: impl FnOnce() -> Token) -> Token {
+    /// The token of the task that calls, a run of a schedule; if it has none yet, what is made becomes it, given twice, and the
+    /// schedule is who tells it to stop.
+    pub(crate) fn adopt_token(&self, make: impl FnOnce() -> [Token; 2]) -> Token {
         match self {
-            Here::Inside(frame) if self.is_in_task() => frame.adopt_token(made),
-            _ => made(),
+            Here::Inside(frame) if self.is_in_task() => frame.adopt_token(make),
+            _ => {
+                let [token, _] = make();
+                token
+            }
+        }
+    }
+
+    /// What was adopted, one of the two, if it may be the token of the next run: the body of this one has ended.
+    pub(crate) fn return_token(&self) -> Option<Token> {
+        match self {
+            Here::Inside(frame) => frame.return_token(),
+            Here::Outside => None,
         }
     }
 

@@ -6,7 +6,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::sync::atomic::Ordering::AcqRel;
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::atomic::{AtomicBool, fence};
 use crate::sync::wait::WordRef;
 use crate::sync::{Arc, Lock, WaitWord, Weak};
 use crate::task::budget;
@@ -35,6 +36,8 @@ pub struct Token {
 
 struct Shared {
     word: WaitWord,
+    /// Whether it ever had one.
+    has_children: AtomicBool,
     listeners: Lock<Listeners>,
 }
 
@@ -55,6 +58,7 @@ impl Token {
         Token {
             shared: Arc::new(Shared {
                 word: WaitWord::new(0),
+                has_children: AtomicBool::new(false),
                 listeners: Lock::new(Listeners::default()),
             }),
         }
@@ -89,6 +93,7 @@ impl Token {
         let child = Token::new();
         {
             let mut listeners = self.shared.listeners.lock();
+            self.shared.has_children.store(true, Relaxed);
             if listeners.children.len() >= listeners.sweep_at.max(8) {
                 listeners.children.retain(|child| child.strong_count() > 0);
                 listeners.sweep_at = listeners.children.len() * 2;
@@ -124,12 +129,15 @@ impl Token {
         }
     }
 
-    /// Whether nobody else has it, it has not fired, and nothing hangs on it: it may be another task's from now on.
-    pub(crate) fn is_as_new(&mut self) -> bool {
-        let Some(shared) = Arc::get_mut(&mut self.shared) else {
+    /// Whether nobody else has it, it has not fired, and nothing hangs on it: it may be another task's from now on. Asked by one
+    /// who has it so many times, and who knows that it is nobody's child: no more can come of it meanwhile.
+    pub(crate) fn is_as_new(&self, times: usize) -> bool {
+        if Arc::strong_count(&self.shared) != times {
             return false;
-        };
-        !shared.is_fired() && shared.listeners.lock().children.is_empty()
+        }
+        // With the Release of whoever let go of it: what he did to it before is seen.
+        fence(Acquire);
+        !self.shared.is_fired() && !self.shared.has_children.load(Relaxed)
     }
 
     /// Whether both are the same token.

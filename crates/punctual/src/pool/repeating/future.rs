@@ -111,8 +111,8 @@ impl InProgress {
             }
         }
         let failure = ran.and_then(|ran| self.of.tell_failure(&self.engine, &self.run, ran));
-        self.of
-            .ended(&self.engine, (&self.run, self.began), None, self.what, failure);
+        let run = (self.run.clone(), self.began);
+        self.of.ended(&self.engine, run, None, None, self.what, failure);
     }
 }
 

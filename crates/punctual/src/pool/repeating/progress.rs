@@ -39,7 +39,7 @@ pub(super) struct Progress {
     /// Of the runs in progress.
     pub(super) running: Vec<Token>,
     /// Of a run that has ended: if nobody kept it, it is the next one's.
-    pub(super) spare: Option<Token>,
+    pub(super) spare: Option<Tokens>,
     /// How much the last run to begin was moved.
     pub(super) jitter: Duration,
     /// Somebody wants a run beside the plan.
@@ -51,6 +51,39 @@ pub(super) struct Progress {
     /// From when runs were due to when they began, since somebody asked for it; most schedules are never asked.
     pub(super) lag: Option<Box<Recorder>>,
     random: u64,
+}
+
+/// The token of a run, for each of those who have it while it is in progress: nobody counts it up and down for every run.
+pub(super) struct Tokens {
+    /// In the [`Run`].
+    pub(super) own: Token,
+    /// In [`Progress::running`].
+    pub(super) listed: Token,
+    /// With the worker, where the body finds it as that of its task.
+    pub(super) framed: Token,
+}
+
+impl Tokens {
+    pub(super) fn new() -> Self {
+        let own = Token::new();
+        Tokens {
+            listed: own.clone(),
+            framed: own.clone(),
+            own,
+        }
+    }
+
+    /// Whether nobody kept it and it asks for nothing.
+    pub(super) fn is_as_new(&self) -> bool {
+        self.own.is_as_new(3)
+    }
+}
+
+/// What is left of a run that has ended.
+pub(super) struct Ended {
+    pub(super) own: Token,
+    /// See [`Tokens::framed`]; if it came back.
+    pub(super) framed: Option<Token>,
 }
 
 /// See [`Progress::plan`].
@@ -65,7 +98,7 @@ pub(super) struct Plan {
 /// What is left to do, without the lock, when a run has ended: its drop, if nothing else.
 pub(super) struct Settled {
     replaced: Option<Waiting>,
-    _token: Option<Token>,
+    _tokens: (Option<Tokens>, Option<Ended>),
 }
 
 impl Settled {
@@ -161,7 +194,7 @@ impl Progress {
     }
 
     /// A run begins, unless it came too late for its policy.
-    pub(super) fn begin(&mut self, now: &Now, what: What, token: Token) -> Option<Run> {
+    pub(super) fn begin(&mut self, now: &Now, what: What, token: Token, listed: Token) -> Option<Run> {
         let (scheduled, missed) = match what {
             What::Extra => (now.wall, 0),
             What::Tick { jitter } => {
@@ -188,7 +221,7 @@ impl Progress {
         self.last.scheduled = Some(scheduled);
         self.last.actual = Some(now.wall);
         self.counts.last_failed = None;
-        self.running.push(token.clone());
+        self.running.push(listed);
         Some(Run {
             scheduled,
             actual: now.wall,
@@ -215,10 +248,11 @@ impl Progress {
         now: &Now,
         what: What,
         verdict: Verdict,
-        ended: Option<&Token>,
+        ended: Option<Ended>,
     ) -> Settled {
-        let index = ended.and_then(|ended| self.running.iter().position(|each| each.is_same(ended)));
-        let token = index.map(|index| self.running.swap_remove(index));
+        let same = |ended: &Ended| self.running.iter().position(|each| each.is_same(&ended.own));
+        let index = ended.as_ref().and_then(same);
+        let listed = index.map(|index| self.running.swap_remove(index));
         if verdict == Verdict::End {
             self.phase = Phase::Ended;
         }
@@ -226,9 +260,22 @@ impl Progress {
         if skipped > 0 {
             engine.observed.skipped.fetch_add(skipped, Relaxed);
         }
+        let tokens = match (ended, listed) {
+            (
+                Some(Ended {
+                    own,
+                    framed: Some(framed),
+                }),
+                Some(listed),
+            ) => {
+                let spare = Tokens { own, listed, framed };
+                (self.spare.replace(spare), None)
+            }
+            (ended, _) => (None, ended),
+        };
         Settled {
             replaced,
-            _token: std::mem::replace(&mut self.spare, token),
+            _tokens: tokens,
         }
     }
 

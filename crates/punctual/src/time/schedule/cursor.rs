@@ -134,6 +134,15 @@ impl Schedule {
         (COUNTED, to)
     }
 
+    /// Whether the tick after this one of the grid is still to come. False where that is not seen at a glance: the usual run of a
+    /// fixed rate need not divide anything.
+    fn is_before_the_tick_after(&self, tick: Tick, now: &Now) -> bool {
+        match self.kind {
+            Kind::Every(period) => deadline_after(tick, period).is_none_or(|next| now.tick < next),
+            _ => false,
+        }
+    }
+
     fn has_grid(&self) -> bool {
         match self.kind {
             Kind::Every(_) => true,
@@ -194,6 +203,11 @@ impl Cursor {
         if !schedule.has_grid() {
             return begun;
         }
+        let is_new = due.axis == axis && self.passed.is_none_or(|passed| passed < due.at);
+        if is_new && schedule.is_before_the_tick_after(due.at, now) {
+            self.passed = Some(due.at);
+            return begun;
+        }
         let tick = rebase(due, axis, now);
         let present = back(now.on(axis), jitter);
         let is_owed = self.passed.is_some_and(|passed| tick <= passed);
@@ -218,6 +232,12 @@ impl Cursor {
             _ => begun.missed = missed,
         }
         begun
+    }
+
+    /// Nothing has come due since the last tick that was dealt with.
+    fn is_before_the_tick_after_the_last(&self, schedule: &Schedule, now: &Now) -> bool {
+        self.passed
+            .is_some_and(|passed| schedule.is_before_the_tick_after(passed, now))
     }
 
     /// Finds the tick after the one that began, for runs that may overlap or were left out.
@@ -250,6 +270,7 @@ impl Cursor {
             return 0;
         }
         let skipped = match resumed {
+            None if self.is_before_the_tick_after_the_last(schedule, now) => 0,
             Some(resumed) => self.forgive(schedule) + self.skip_to(schedule, now, resumed.saturating_sub(1)),
             None => self.overlapped(schedule, now, jitter),
         };

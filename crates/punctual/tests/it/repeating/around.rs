@@ -3,7 +3,8 @@
 use super::{Notes, SECOND, books, builder, nap};
 use crate::life::settle;
 use crate::support::Dropped;
-use punctual::{PoolBuilder, Schedule, task};
+use punctual::task::Token;
+use punctual::{PoolBuilder, Run, Schedule, task};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -214,4 +215,60 @@ fn the_token_of_a_run_is_that_of_its_task() {
         [(true, true), (true, true)],
         "each has a token of its own"
     );
+}
+
+#[test]
+fn a_token_that_somebody_kept_is_no_later_runs() {
+    let (builder, clock) = builder(1);
+    let pool = builder.build().unwrap();
+    let (kept, children, quiet) = (Notes::default(), Notes::default(), Notes::default());
+    let (tokens, offspring, inside) = (kept.clone(), children.clone(), quiet.clone());
+    let mut number = 0;
+    let handle = pool.schedule(every(), move |run| {
+        inside.add(!run.token.is_cancelled());
+        number += 1;
+        match number {
+            1 => tokens.add(run.token.clone()),
+            2 => offspring.add(run.token.child()),
+            3 => run.token.cancel(),
+            // Until it is told to stop.
+            6 => inside.add(task::sleep(1000 * SECOND).is_err()),
+            _ => {}
+        }
+    });
+    let handle = handle.unwrap();
+    clock.advance(3 * SECOND);
+    kept.take().iter().for_each(Token::cancel);
+    clock.advance(2 * SECOND);
+    handle.cancel();
+    settle(&clock);
+    assert!(handle.is_finished());
+    assert_eq!(
+        quiet.take(),
+        [true; 7],
+        "each begins with a quiet token, and the last one heard"
+    );
+    assert!(children.take().iter().all(|child| !child.is_cancelled()));
+}
+
+#[test]
+fn a_hook_after_a_run_sees_whether_it_was_told_to_stop() {
+    let (builder, clock) = builder(1);
+    let seen = Notes::default();
+    let after = seen.clone();
+    let builder = builder.after_task(move |_, _| {
+        let current = task::current().expect("the hook is a part of its task");
+        after.add(current.token().is_cancelled());
+    });
+    let pool = builder.build().unwrap();
+    let mut is_first = true;
+    let body = move |run: &Run| {
+        if std::mem::take(&mut is_first) {
+            run.token.cancel();
+        }
+    };
+    drop(pool.schedule(every(), body).unwrap());
+    clock.advance(2 * SECOND);
+    settle(&clock);
+    assert_eq!(seen.take(), [true, false, false]);
 }
