@@ -176,10 +176,8 @@ impl<V: Copy> Entries<V> {
 
     /// What is in any chain, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = V> {
-        {
-            let blocks = self.table.iter().flatten();
-            blocks.flat_map(|block| live(&block.values, block.live))
-        }
+        let blocks = self.table.iter().flatten();
+        blocks.flat_map(|block| live(&block.values, block.live))
     }
 
     fn take_free(&mut self) -> Option<usize> {
