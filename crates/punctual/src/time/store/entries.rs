@@ -17,7 +17,8 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Entries<V> {
-    table: Vec<Block<V>>,
+    /// By number; boxes, so that the place of a block that is gone is a word.
+    table: Vec<Option<Box<Block<V>>>>,
     /// A bit for each number of no block that is lower than the last block's.
     free: Vec<u64>,
     /// No word before this has a bit.
@@ -95,13 +96,14 @@ impl<V: Copy> Entries<V> {
 
     #[inline]
     pub(super) fn push(&mut self, chain: &mut Chain, value: V) -> Spot {
-        let number = match self.table.get(chain.last as usize) {
+        let number = match self.at(chain.last) {
             Some(block) if block.values.len() < BLOCK => chain.last,
             // A short chain pays for what it holds, a long one for whole blocks.
             None => self.add(chain, 1),
             Some(_) => self.add(chain, BLOCK),
         };
-        let block = &mut self.table[number as usize];
+        let block = self.table[number as usize].as_mut();
+        let block = block.expect("the last block of a chain");
         let offset = block.values.len();
         block.values.push(value);
         block.live[offset / 64 % WORDS] |= 1 << (offset % 64);
@@ -111,14 +113,19 @@ impl<V: Copy> Entries<V> {
         }
     }
 
+    #[inline]
+    fn at(&mut self, number: u32) -> Option<&mut Block<V>> {
+        self.table.get_mut(number as usize)?.as_deref_mut()
+    }
+
     /// A block at the end of a chain.
     #[cold]
     fn add(&mut self, chain: &mut Chain, capacity: usize) -> u32 {
-        let block = Block {
+        let block = Some(Box::new(Block {
             values: Vec::with_capacity(capacity),
             live: [0; WORDS],
             next: NONE,
-        };
+        }));
         let number = match self.take_free() {
             Some(number) => {
                 self.table[number] = block;
@@ -130,7 +137,7 @@ impl<V: Copy> Entries<V> {
             }
         };
         let number = number as u32;
-        match self.table.get_mut(chain.last as usize) {
+        match self.at(chain.last) {
             Some(last) => last.next = number,
             None => chain.first = number,
         }
@@ -141,7 +148,8 @@ impl<V: Copy> Entries<V> {
     /// The value there is gone.
     #[inline]
     pub(super) fn remove(&mut self, spot: Spot) {
-        let live = &mut self.table[spot.block as usize].live[usize::from(spot.offset) / 64 % WORDS];
+        let block = self.at(spot.block).expect("the block of a timer");
+        let live = &mut block.live[usize::from(spot.offset) / 64 % WORDS];
         debug_assert!(
             *live >> (spot.offset % 64) & 1 == 1,
             "a timer is where it was told to be"
@@ -151,17 +159,14 @@ impl<V: Copy> Entries<V> {
 
     pub(super) fn take_first(&mut self, chain: &mut Chain) -> Option<Piece<V>> {
         let number = chain.first;
-        let block = self.table.get_mut(number as usize)?;
-        let piece = Piece {
-            values: std::mem::take(&mut block.values),
-            live: std::mem::take(&mut block.live),
-        };
-        chain.first = block.next;
+        let block = *self.table.get_mut(number as usize)?.take()?;
+        let Block { values, live, next } = block;
+        chain.first = next;
         if chain.first == NONE {
             chain.last = NONE;
         }
         self.give_free(number as usize);
-        Some(piece)
+        Some(Piece { values, live })
     }
 
     /// Empties a chain.
@@ -171,9 +176,8 @@ impl<V: Copy> Entries<V> {
 
     /// What is in any chain, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = V> {
-        self.table
-            .iter()
-            .flat_map(|block| live(&block.values, block.live))
+        let blocks = self.table.iter().flatten();
+        blocks.flat_map(|block| live(&block.values, block.live))
     }
 
     fn take_free(&mut self) -> Option<usize> {
@@ -208,8 +212,9 @@ impl<V: Copy> Entries<V> {
 
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn footprint(&self) -> usize {
-        let values: usize = self.table.iter().map(|block| block.values.capacity()).sum();
-        let table = self.table.capacity() * size_of::<Block<V>>();
+        let blocks = || self.table.iter().flatten();
+        let values: usize = blocks().map(|block| block.values.capacity()).sum();
+        let table = self.table.capacity() * size_of::<usize>() + blocks().count() * size_of::<Block<V>>();
         table + values * size_of::<V>() + self.free.capacity() * size_of::<u64>()
     }
 }
