@@ -7,8 +7,8 @@
 //! work leaves the clock to it. Usually the leader is back when the deputy gets up, and that one lies down again.
 //!
 //! Nothing is lost by that: *the task takes long after all*, and the deputy finds the clock unwatched and leads, at most
-//! [`GRACE`] after the first time that was left to it, or [`LONG_GRACE`] where crowds have come and gone quickly for long; from
-//! then on leaders are replaced at once again, until they come back as quickly as before. *The deputy is called* for something else: it is a worker like any other from then on, and passes
+//! [`GRACE`] after the first time that was left to it; from then on leaders are replaced at once again, until they come back
+//! as quickly as before. *The deputy is called* for something else: it is a worker like any other from then on, and passes
 //! the lead on when it goes to work. *An earlier time comes in* meanwhile: whoever brings it sees whether the deputy sleeps
 //! longer than that, under the book's lock, and wakes it (model `an_earlier_timer_calls_the_deputy`). A pool in which
 //! something must not wait (limits, expiries, `on_late`) has no deputies, nor has one whose clock is moved by hand: their
@@ -29,24 +29,11 @@ const GRACE: Duration = if cfg!(loom) {
     Duration::from_millis(2)
 };
 
-/// The same where the pool is steady: a deputy gets up for nothing, and that costs as much as some dozen small tasks.
-const LONG_GRACE: Duration = if cfg!(loom) {
-    Duration::ZERO
-} else {
-    Duration::from_millis(8)
-};
-
 /// A leader that is back within this was quick.
 const QUICK: Tick = 200_000;
 
 /// After so many quick ones in a row the pool is brisk.
 const ENOUGH: u32 = if cfg!(loom) { 0 } else { 8 };
-
-/// After so many in which the leader ran a crowd of at least [`CROWD`] it is steady: there everything is a little late anyway,
-/// since such a leader sleeps longer. Some more are counted: it stays so if the system holds it up once or twice.
-const MANY: u32 = 64;
-const MOST: u32 = 4 * MANY;
-const CROWD: u32 = 8;
 
 /// Only where leaders get up this often a deputy is worth it: beyond, nobody would be saved from anything.
 const OFTEN: Tick = if cfg!(loom) { Tick::MAX } else { 20_000_000 };
@@ -63,8 +50,6 @@ pub(super) struct Deputy {
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     quick: u32,
-    /// Quick ones with a crowd.
-    crowds: u32,
     /// How long the last of them took for a task, or for none.
     each: Tick,
     /// When it came back.
@@ -82,16 +67,12 @@ pub(crate) struct Stint {
 impl Pace {
     fn note(&mut self, stint: Stint, now: Tick) {
         let took = now.saturating_sub(stint.began);
-        let is_soon = stint.began.saturating_sub(self.last) <= OFTEN;
         let is_quick = took <= QUICK;
-        // The system may have held it up for a moment, which says nothing about the tasks.
-        let is_held_up = !is_quick && self.is_steady() && took <= GRACE.as_nanos() as Tick;
-        (self.quick, self.crowds) = match (is_quick, is_held_up) {
-            _ if !is_soon => (0, 0),
-            (true, _) if stint.tasks >= CROWD => (self.quick.saturating_add(1), MOST.min(self.crowds + 1)),
-            (true, _) => (self.quick.saturating_add(1), self.crowds / 2),
-            (false, true) => (self.quick, self.crowds / 2),
-            (false, false) => (0, 0),
+        let is_soon = stint.began.saturating_sub(self.last) <= OFTEN;
+        self.quick = if is_quick && is_soon {
+            self.quick.saturating_add(1)
+        } else {
+            0
         };
         self.each = took / Tick::from(stint.tasks.max(1));
         self.last = now;
@@ -99,15 +80,6 @@ impl Pace {
 
     fn is_brisk(&self) -> bool {
         self.quick >= ENOUGH
-    }
-
-    fn is_steady(&self) -> bool {
-        self.crowds >= MANY
-    }
-
-    /// How long after a time its deputy may look.
-    fn grace(&self) -> Duration {
-        if self.is_steady() { LONG_GRACE } else { GRACE }
     }
 }
 
@@ -122,7 +94,7 @@ impl Book {
 
     /// Whether somebody who sleeps will look in time for this, though nobody leads.
     pub(super) fn is_covered(&self, look: Tick) -> bool {
-        let latest = deadline_after(look, self.pace.grace()).unwrap_or(Tick::MAX);
+        let latest = deadline_after(look, GRACE).unwrap_or(Tick::MAX);
         self.deputy.as_ref().is_some_and(|deputy| deputy.until <= latest)
     }
 
@@ -131,7 +103,7 @@ impl Book {
         let leader = self.leader.as_ref()?;
         let is_soon = leader.until.saturating_sub(self.pace.last) <= OFTEN;
         let is_wanted = self.pace.is_brisk() && is_soon && !leader.is_keeper;
-        deadline_after(leader.until.max(now), self.pace.grace()).filter(|_| is_wanted)
+        deadline_after(leader.until.max(now), GRACE).filter(|_| is_wanted)
     }
 
     fn is_deputy(&self, bed: &Arc<Bed>) -> bool {
@@ -143,7 +115,7 @@ impl Book {
 
 impl Engine {
     /// Whether anything here goes without exact times.
-    fn may_have_deputies(&self) -> bool {
+    pub(super) fn may_have_deputies(&self) -> bool {
         !self.clock.is_manual() && self.config.on_late.is_none() && !self.timers.is_watched()
     }
 
@@ -224,7 +196,6 @@ impl Engine {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::{CROWD, ENOUGH, GRACE, LONG_GRACE, MANY, MOST, Pace, Stint};
     use crate::{Pool, TaskHandle};
     use std::sync::{Arc, Barrier, mpsc};
     use std::time::{Duration, Instant};
@@ -232,7 +203,6 @@ mod tests {
     /// Only so that a test ends.
     const LONG: Duration = Duration::from_secs(60);
     const SOON: Duration = Duration::from_millis(1);
-    const QUICKLY: Duration = Duration::from_micros(50);
 
     /// Of two workers one leads and the other is its deputy, which takes some short tasks to come about.
     fn brisk_pool() -> Pool {
@@ -251,57 +221,6 @@ mod tests {
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(task.join().unwrap()));
         told.recv_timeout(LONG).expect("nobody watches the clock")
-    }
-
-    /// One that began so long after the one before had ended, and took so long for so many tasks.
-    fn note(pace: &mut Pace, pause: Duration, took: Duration, tasks: u32) {
-        let began = pace.last + pause.as_nanos() as u64;
-        pace.note(Stint { began, tasks }, began + took.as_nanos() as u64);
-    }
-
-    fn note_crowds(pace: &mut Pace, count: u32) {
-        (0..count).for_each(|_| note(pace, SOON, QUICKLY, CROWD));
-    }
-
-    #[test]
-    fn a_pool_of_crowds_is_brisk_and_then_steady_and_a_stint_that_takes_long_ends_both() {
-        let mut pace = Pace::default();
-        for count in 1..=MANY {
-            assert_eq!(pace.is_brisk(), count > ENOUGH, "{count}");
-            assert_eq!(pace.grace(), GRACE, "{count}");
-            note_crowds(&mut pace, 1);
-        }
-        assert_eq!(pace.grace(), LONG_GRACE);
-        // Held up a little: no longer steady, and then as any other.
-        note(&mut pace, SOON, SOON, CROWD);
-        assert!(pace.is_brisk());
-        assert_eq!(pace.grace(), GRACE);
-        note(&mut pace, SOON, SOON, CROWD);
-        assert!(!pace.is_brisk());
-        note_crowds(&mut pace, MOST);
-        for _ in 0..2 {
-            note(&mut pace, SOON, SOON, CROWD);
-            assert_eq!(pace.grace(), LONG_GRACE);
-        }
-        for (pause, took) in [(SOON, 2 * GRACE), (Duration::from_secs(1), QUICKLY)] {
-            note(&mut pace, pause, took, CROWD);
-            assert!(!pace.is_brisk());
-            assert_eq!(pace.grace(), GRACE);
-            note_crowds(&mut pace, MANY);
-            assert_eq!(pace.grace(), LONG_GRACE);
-        }
-    }
-
-    #[test]
-    fn a_pool_of_single_tasks_is_brisk_and_never_steady() {
-        let mut pace = Pace::default();
-        for _ in 0..MOST {
-            note(&mut pace, SOON, QUICKLY, 1);
-            assert_eq!(pace.grace(), GRACE);
-        }
-        assert!(pace.is_brisk());
-        note(&mut pace, SOON, SOON, 1);
-        assert!(!pace.is_brisk());
     }
 
     #[test]

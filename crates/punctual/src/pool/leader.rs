@@ -86,7 +86,7 @@ impl Engine {
         let is_led = book.leader.is_some();
         let sooner = book.leader.as_ref().filter(|leader| look < leader.until);
         let call = sooner.map(Leader::to_call);
-        let is_covered = is_led || book.is_covered(look);
+        let is_covered = is_led || (self.may_have_deputies() && book.is_covered(look));
         if self.attention.has(Attention::CLOCK) == is_led {
             self.attention.set(Attention::CLOCK, !is_led);
         }

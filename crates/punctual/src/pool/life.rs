@@ -264,13 +264,18 @@ impl Engine {
             root.annex_ended(self);
             root.try_terminate();
         }
-        // Every task has been claimed, so nobody comes any more.
-        visit::wait_until_left(&raw const self.home);
+        // Every task has been claimed, so nobody comes to stay any more.
+        let is_left = visit::wait_until_left(&raw const self.home);
         // Last: the engine may be gone when this returns, unless the caller holds it. Callers do: an owner, a
         // worker, or a canceller with a reference of its own.
         let anchor = self.life.anchor.lock().take();
         self.clock.hint();
-        drop(anchor);
+        if is_left {
+            drop(anchor);
+        } else {
+            // Its memory stays: somebody may be in it, and nobody can know.
+            std::mem::forget(anchor);
+        }
     }
 
     /// Wakes those who wait for a moment in the pool's life.

@@ -382,8 +382,7 @@ impl Repeating {
             None => self.run_shared(&engine, &run),
         };
         let failure = self.tell_failure(&engine, &run, &ran);
-        let framed = here(|here| here.return_token());
-        self.ended(&engine, (run, began), framed, alone, what, failure);
+        self.ended(&engine, (run, began), true, alone, what, failure);
         match ran {
             Ran::Well => {}
             // For the pool it is a task that panicked: counted, told to its hooks.
@@ -421,8 +420,7 @@ impl Repeating {
         let now = if progress.schedule.goes_by_ticks() {
             engine.timers.wall.at(tick, &engine.clock)
         } else {
-            let wall = engine.clock.now();
-            Now { tick, wall }
+            now(engine)
         };
         spare = progress.spare.take();
         let mut listed = None;
@@ -512,7 +510,7 @@ impl Repeating {
         self: &Arc<Self>,
         engine: &Arc<Engine>,
         (run, began): (Run, Tick),
-        framed: Option<Token>,
+        is_framed: bool,
         alone: Option<Alone>,
         what: What,
         failure: Option<String>,
@@ -532,6 +530,8 @@ impl Repeating {
             now(engine)
         };
         let verdict = progress.note_end(&run, &now, failure);
+        let returns = is_framed && !progress.schedule.asks_user();
+        let framed = returns.then(|| here(|here| here.return_token())).flatten();
         let ended = Ended {
             own: run.token,
             framed,
@@ -617,10 +617,7 @@ fn decorated(engine: &Engine, contexts: Option<&mut Contexts>, body: impl FnOnce
 }
 
 fn now(engine: &Engine) -> Now {
-    Now {
-        tick: engine.clock.tick(),
-        wall: engine.clock.now(),
-    }
+    Now::by(&engine.clock)
 }
 
 /// Of the task that asks.

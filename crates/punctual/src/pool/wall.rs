@@ -32,24 +32,24 @@ impl Wall {
         if clock.is_manual() || self.is_fresh(now) {
             return;
         }
-        let wall = clock.now().duration_since(SystemTime::UNIX_EPOCH);
+        let Now { tick, wall } = Now::by(clock);
+        let wall = wall.duration_since(SystemTime::UNIX_EPOCH);
         let ahead = wall
             .ok()
-            .and_then(|wall| Tick::try_from(wall.as_nanos()).ok()?.checked_sub(now));
+            .and_then(|wall| Tick::try_from(wall.as_nanos()).ok()?.checked_sub(tick));
         if let Some(ahead) = ahead {
             self.ahead.store(ahead, Relaxed);
-            self.read.store(now, Relaxed);
+            self.read.store(tick, Relaxed);
         }
     }
 
-    /// Both clocks at `tick`, which was read a moment ago.
+    /// Both clocks at `tick`, which was read a moment ago; or now, if the wall has to be read: the two must be of one moment.
     pub(super) fn at(&self, tick: Tick, clock: &Clock) -> Now {
-        let wall = if !clock.is_manual() && self.is_fresh(tick) {
-            let nanos = tick.saturating_add(self.ahead.load(Relaxed));
-            SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos)
-        } else {
-            clock.now()
-        };
+        if clock.is_manual() || !self.is_fresh(tick) {
+            return Now::by(clock);
+        }
+        let nanos = tick.saturating_add(self.ahead.load(Relaxed));
+        let wall = SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos);
         Now { tick, wall }
     }
 

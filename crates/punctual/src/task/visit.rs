@@ -20,7 +20,7 @@
 //!   visitor's half costs nothing.
 //! - *The visitor's last step is over.* A later write to the slot than that one is the clearing, or belongs to a later visit. All of
 //!   them are Release and the reading is Acquire, so everything the visitor did happened before the engine is freed.
-//! - *It is not another visit that is waited for.* To visit an engine one needs an unclaimed task of it, and one that has
+//! - *It is not another visit that is waited for.* To stay in an engine one needs an unclaimed task of it, and one that has
 //!   ended has none.
 //!
 //! The models below fail without either half of the fence, if the clearing is Relaxed, if the write of a later visit is, if the
@@ -52,8 +52,18 @@ pub(crate) use imp::{Visit, wait_until_left};
 
 const NOWHERE: usize = 0;
 
-/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor.
+/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor. And before the
+/// first sleep.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+const SLEEPS: u32 = SPINS + if cfg!(loom) { u32::MAX } else { 16 };
+
+/// The system is asked so often for its half of the fence.
+const TRIES: u32 = 16;
+
+fn sleep() {
+    #[cfg(not(any(loom, shuttle)))]
+    std::thread::sleep(std::time::Duration::from_micros(50));
+}
 
 /// Whom one thread visits.
 struct Slot {
@@ -150,23 +160,32 @@ impl Slots {
         }
     }
 
-    /// Waits until nobody is in the engine with this home. It has ended: whoever comes now finds that nothing keeps it.
-    fn wait_until_left(&self, home: usize) {
-        // It fails, if ever, because the kernel has no memory for it.
-        while !asymmetric::heavy() {
-            yield_now();
+    /// Waits until nobody is in the engine with this home. It has ended: whoever comes now finds that nothing keeps it. False:
+    /// the system does not say, and it may be visited for ever.
+    #[must_use = "what may be visited must not be freed"]
+    fn wait_until_left(&self, home: usize) -> bool {
+        // The kernel has no memory for it, for the moment; or somebody has forbidden the call since it was found to work.
+        if !(0..TRIES).any(|_| {
+            asymmetric::heavy() || {
+                yield_now();
+                false
+            }
+        }) {
+            return false;
         }
         for slot in self.iter() {
             let mut looks = 0;
             while slot.visited.load(Acquire) == home {
                 looks += 1;
-                if looks < SPINS {
-                    spin_loop();
-                } else {
-                    yield_now();
+                match looks {
+                    ..SPINS => spin_loop(),
+                    SPINS..SLEEPS => yield_now(),
+                    // The visitor may be one that this thread's yields are not for, being less urgent to the system.
+                    _ => sleep(),
                 }
             }
         }
+        true
     }
 
     /// Nobody visits anybody: of all threads only the caller is left.
@@ -213,6 +232,10 @@ mod imp {
         /// could end a pool.
         #[inline]
         pub(crate) unsafe fn begin(block: &Header) -> Option<Visit> {
+            // Before the slot is written, too: whoever cancels what has ended need not hold up the end of its pool.
+            if !block.state.load().is_in_store() {
+                return None;
+            }
             let slot = MINE
                 .try_with(|mine| mine.0.get().unwrap_or_else(|| mine.slot()))
                 .ok()?;
@@ -251,9 +274,10 @@ mod imp {
         }
     }
 
-    /// For whoever ends the engine with this home, before it lets go of it.
-    pub(crate) fn wait_until_left(home: *const HomeRef) {
-        SLOTS.wait_until_left(home.addr());
+    /// For whoever ends the engine with this home, before it lets go of it. False: it must not be freed, ever.
+    #[must_use = "what may be visited must not be freed"]
+    pub(crate) fn wait_until_left(home: *const HomeRef) -> bool {
+        SLOTS.wait_until_left(home.addr())
     }
 
     /// In a forked child, where only the calling thread exists, which is in no visit. Touches nothing but atomics.
@@ -271,7 +295,9 @@ mod imp {
 
     pub(crate) struct Visit(Arc<dyn Home>);
 
-    pub(crate) fn wait_until_left(_: *const HomeRef) {}
+    pub(crate) fn wait_until_left(_: *const HomeRef) -> bool {
+        true
+    }
 
     impl Visit {
         /// # Safety

@@ -112,7 +112,7 @@ impl InProgress {
         }
         let failure = ran.and_then(|ran| self.of.tell_failure(&self.engine, &self.run, ran));
         let run = (self.run.clone(), self.began);
-        self.of.ended(&self.engine, run, None, None, self.what, failure);
+        self.of.ended(&self.engine, run, false, None, self.what, failure);
     }
 }
 

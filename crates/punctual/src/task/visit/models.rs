@@ -58,7 +58,7 @@ impl Place {
     fn end(self: &Arc<Self>, slots: &Slots) {
         let is_over = *self.tasks.lock() == 0;
         if is_over {
-            slots.wait_until_left(self.address());
+            assert!(slots.wait_until_left(self.address()));
             // SAFETY: as above.
             self.memory.with_mut(|memory| unsafe { *memory = 1 });
         }

@@ -95,5 +95,5 @@ fn slots_are_used_again_and_a_forked_child_forgets_who_visited() {
     assert!(!first.enter(4, || false), "nobody keeps it");
     // Their threads are gone: nobody would ever clear them.
     slots.clear();
-    slots.wait_until_left(4);
+    assert!(slots.wait_until_left(4));
 }

@@ -16,7 +16,7 @@ mod tests;
 use super::{Kind, LastRun, Missed, Overlap, Schedule, Start};
 #[cfg(feature = "cron")]
 use crate::time::off_the_wall;
-use crate::time::{Axis, Tick, deadline_after, on_the_wall};
+use crate::time::{Axis, Clock, Tick, deadline_after, on_the_wall};
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
@@ -62,6 +62,14 @@ pub(crate) struct Begun {
 const COUNTED: u64 = 1_000_000;
 
 impl Now {
+    /// The wall first: whoever is held up between the two readings is late by as much. The other way round it would be early, and
+    /// with it every tick of a grid that is laid by this.
+    pub(crate) fn by(clock: &Clock) -> Self {
+        let wall = clock.now();
+        let tick = clock.tick();
+        Now { tick, wall }
+    }
+
     fn on(&self, axis: Axis) -> Tick {
         match axis {
             Axis::Ticks => self.tick,

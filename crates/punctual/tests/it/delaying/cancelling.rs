@@ -264,3 +264,21 @@ fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
     let wakes = Arc::new(AtomicUsize::new(0));
     (Arc::new(Counting(wakes.clone())).into(), wakes)
 }
+
+/// The last thread of such a pool stays for what it waits for, and for nothing else.
+#[test]
+fn whoever_stayed_for_a_task_goes_when_that_is_cancelled() {
+    let clock = punctual::Clock::manual();
+    let builder = Pool::builder("timed").core_threads(0).max_threads(1);
+    let pool = builder.keep_alive(SECOND).clock(&clock).build().unwrap();
+    let task = pool.after(3600 * SECOND, || ()).unwrap();
+    clock.advance(10 * SECOND);
+    assert_eq!(pool.stats().threads, 1, "it waits for the hour");
+    assert_eq!(task.cancel(), Cancel::Removed);
+    // It gets up, and then has the usual time to leave; not an hour.
+    let has_left = (0..100).any(|_| {
+        clock.advance(SECOND);
+        pool.stats().threads == 0
+    });
+    assert!(has_left);
+}

@@ -4,10 +4,10 @@ use super::{Notes, SECOND, books, builder, nap};
 use crate::life::settle;
 use crate::support::Dropped;
 use punctual::task::Token;
-use punctual::{PoolBuilder, Run, Schedule, task};
+use punctual::{Cancel, PoolBuilder, Run, Schedule, ScheduleHandle, task};
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
 
 fn every() -> Schedule {
     Schedule::every(SECOND)
@@ -271,4 +271,32 @@ fn a_hook_after_a_run_sees_whether_it_was_told_to_stop() {
     clock.advance(2 * SECOND);
     settle(&clock);
     assert_eq!(seen.take(), [true, false, false]);
+}
+
+/// A trigger is a part of the run that has ended: what it asks of its own schedule is asked from inside.
+#[test]
+fn a_trigger_that_asks_its_own_schedule_is_no_stranger() {
+    let (builder, clock) = builder(1);
+    let pool = builder.build().unwrap();
+    let own: Arc<OnceLock<ScheduleHandle>> = Arc::default();
+    let (answers, tokens) = (Notes::default(), Notes::default());
+    let (mine, inside, kept) = (own.clone(), answers.clone(), tokens.clone());
+    let start = clock.now();
+    let schedule = Schedule::trigger(move |last| {
+        let Some(handle) = mine.get() else {
+            return Some(start + SECOND);
+        };
+        kept.take().iter().for_each(Token::cancel);
+        let token = task::current().expect("inside of its run").token();
+        // At once, both: whoever waited for himself would wait for ever.
+        handle.wait();
+        let is_told = token.is_cancelled();
+        inside.add((last.completed.is_some(), is_told, handle.cancel()));
+        None
+    });
+    let body = move |run: &Run| tokens.add(run.token.clone());
+    assert!(own.set(pool.schedule(schedule, body).unwrap()).is_ok());
+    clock.advance(SECOND);
+    settle(&clock);
+    assert_eq!(answers.take(), [(true, true, Cancel::Removed)]);
 }
