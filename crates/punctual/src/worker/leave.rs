@@ -35,7 +35,12 @@ impl Engine {
                 && !is_awaited
                 && self.timers.is_surely_over()
                 && !self.has_suspended_seen_by(producers);
-            if may_take || is_over || producers.gate.has_surplus() {
+            let has_surplus = producers.gate.has_surplus();
+            if has_surplus {
+                // Whoever was started last counts since it has looked into the queue; its starter may not have come to say so.
+                self.attention.set(Attention::SURPLUS, true);
+            }
+            if may_take || is_over || has_surplus {
                 return Outlook::GetUp;
             }
             // Nobody's time runs while a task waits (in a paused pool) or a submission relies on a worker that is free.
