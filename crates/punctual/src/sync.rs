@@ -64,6 +64,15 @@ mod door {
 
 pub(crate) use door::*;
 
+/// As [`yield_now`], and to threads that are less urgent to the system, too: those a yield is not for.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) fn stand_back() {
+    #[cfg(not(any(loom, shuttle)))]
+    std::thread::sleep(std::time::Duration::from_micros(50));
+    #[cfg(any(loom, shuttle))]
+    yield_now();
+}
+
 /// Whether two threads can run at once: on one core, a spin only keeps the awaited thread from running. In the models
 /// it would only multiply the schedules.
 pub(crate) fn is_multi_core() -> bool {

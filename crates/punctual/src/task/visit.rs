@@ -43,7 +43,7 @@ use super::block::Header;
 use super::home::{Home, HomeRef};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
-use crate::sync::{Padded, asymmetric, spin_loop, yield_now};
+use crate::sync::{Padded, asymmetric, spin_loop, stand_back, yield_now};
 use std::ptr::null_mut;
 
 #[cfg(not(any(loom, shuttle)))]
@@ -52,18 +52,13 @@ pub(crate) use imp::{Visit, wait_until_left};
 
 const NOWHERE: usize = 0;
 
-/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor. And before the
-/// first sleep.
+/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor. Before it
+/// does more than yield.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
-const SLEEPS: u32 = SPINS + if cfg!(loom) { u32::MAX } else { 16 };
+const YIELDS: u32 = SPINS + 16;
 
 /// The system is asked so often for its half of the fence.
 const TRIES: u32 = 16;
-
-fn sleep() {
-    #[cfg(not(any(loom, shuttle)))]
-    std::thread::sleep(std::time::Duration::from_micros(50));
-}
 
 /// Whom one thread visits.
 struct Slot {
@@ -177,11 +172,12 @@ impl Slots {
             let mut looks = 0;
             while slot.visited.load(Acquire) == home {
                 looks += 1;
-                match looks {
-                    ..SPINS => spin_loop(),
-                    SPINS..SLEEPS => yield_now(),
-                    // The visitor may be one that this thread's yields are not for, being less urgent to the system.
-                    _ => sleep(),
+                if looks < SPINS {
+                    spin_loop();
+                } else if looks < YIELDS {
+                    yield_now();
+                } else {
+                    stand_back();
                 }
             }
         }
