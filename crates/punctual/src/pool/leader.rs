@@ -28,6 +28,10 @@ const PIECE: usize = 256;
 /// While there is surely more, the next piece is moved when so few are left: not everybody waits for who moves it.
 const FEW: u64 = 128;
 
+/// Where others take so many while a piece is moved, whoever moves goes on with it until so much waits.
+const MANY: u64 = 64;
+const MUCH: u64 = 4096;
+
 /// In place of the next look: more is due already, and no clock need be read to know it.
 const AT_ONCE: Tick = 0;
 
@@ -217,9 +221,13 @@ impl Engine {
         next == AT_ONCE || (next != Tick::MAX && self.clock.tick() >= next)
     }
 
-    /// Enough is due already to keep everybody busy for a while.
-    fn is_crowded(&self) -> bool {
-        self.timers.due.glance().1 >= PIECE as u64
+    /// Enough is due already to keep everybody busy for a while. That is more where others took many of them since that glance:
+    /// to take with them would hold them up, and they get on faster if somebody brings what they take. (If they block instead,
+    /// they take nothing, and whoever moves is one more to take at once.)
+    fn is_crowded(&self, (accepted, waiting): (u64, u64)) -> bool {
+        let (accepted_now, waiting_now) = self.timers.due.glance();
+        let taken = (waiting + accepted_now.saturating_sub(accepted)).saturating_sub(waiting_now);
+        waiting_now >= if taken >= MANY { MUCH } else { PIECE as u64 }
     }
 
     /// Moves tasks whose time has come to the due room, and sees to what else was to happen. A piece at a time: a crowd's
@@ -238,6 +246,7 @@ impl Engine {
     fn fire_with<'a>(&'a self, mut book: Guard<'a, Book>, stint: Option<Stint>) {
         let mut piece = Piece::default();
         loop {
+            let before = self.timers.due.glance();
             let now = self.clock.tick();
             let more = self.move_piece(&mut book, now, &mut piece);
             let is_covered = self.leave_it_to_the_deputy(&mut book, stint, now);
@@ -253,7 +262,7 @@ impl Engine {
             for other in piece.others.drain(..) {
                 self.ring(other);
             }
-            if !more || self.is_crowded() {
+            if !more || self.is_crowded(before) {
                 return;
             }
             book = self.timers.book.lock();
