@@ -280,10 +280,12 @@ fn a_trigger_that_asks_its_own_schedule_is_no_stranger() {
     let pool = builder.build().unwrap();
     let own: Arc<OnceLock<ScheduleHandle>> = Arc::default();
     let (answers, tokens) = (Notes::default(), Notes::default());
-    let (mine, inside, kept) = (own.clone(), answers.clone(), tokens.clone());
+    // Not a share of it: the handle would keep the trigger that keeps the handle.
+    let (mine, inside, kept) = (Arc::downgrade(&own), answers.clone(), tokens.clone());
     let start = clock.now();
     let schedule = Schedule::trigger(move |last| {
-        let Some(handle) = mine.get() else {
+        let own = mine.upgrade()?;
+        let Some(handle) = own.get() else {
             return Some(start + SECOND);
         };
         kept.take().iter().for_each(Token::cancel);
