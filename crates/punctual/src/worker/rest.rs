@@ -29,7 +29,7 @@ const SHORTEST: Duration = Duration::from_micros(200);
 const DENSE: u32 = 4;
 
 /// The same where each look finds a crowd of at least [`CROWD`]: a tenth of a thread goes into waking up otherwise. (Ten thousand
-/// schedules of 100 ms: with a millisecond each run takes an eighth longer.)
+/// schedules of 100 ms: with a millisecond each run takes about a tenth longer.)
 const SHORTEST_OF_CROWDS: Duration = Duration::from_micros(1500);
 const CROWD: u32 = 8;
 
