@@ -107,9 +107,10 @@ impl Engine {
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
         let stamp = self.idle.read().searchers() == 0;
+        let came = self.room.came();
         let mut producers = self.room.producers();
         if producers.are_levels_open() {
-            match producers.push_to_level(&self.room, class, payload, stamp, &self.clock) {
+            match producers.push_to_level(&self.room, class, payload, came, stamp, &self.clock) {
                 Ok(()) => {
                     drop(producers);
                     return Ok(self.idle.notify());

@@ -83,6 +83,10 @@ impl Discipline {
         }
     }
 
+    pub(super) fn is_aging(&self) -> bool {
+        matches!(self.rule, Rule::Aging(_))
+    }
+
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.rule, Rule::Strict)
     }

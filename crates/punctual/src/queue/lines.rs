@@ -116,7 +116,7 @@ impl Tails {
             fresh: 0,
             last: discipline.levels - 1,
             wanting: 0,
-            ages: matches!(discipline.rule, Rule::Aging(_)),
+            ages: discipline.is_aging(),
             recent: recent_of(discipline, clock).or_rough(discipline.ages_slowly()),
             front: PerLevel::default(),
             aside: PerLevel::default(),

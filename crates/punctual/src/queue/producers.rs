@@ -7,6 +7,7 @@ use super::Capacity;
 use super::chain::Tail;
 use super::lines::Tails;
 use super::locals::WayIn;
+use super::recent::Came;
 use super::room::Room;
 use super::segment::Owned;
 use crate::sync::Arc;
@@ -281,26 +282,27 @@ impl<G: Gate> Producers<G> {
         clock: &Clock,
     ) -> Result<(), P> {
         if self.levels.is_some() {
-            self.push_to_level(room, class, payload, stamp, clock)
+            self.push_to_level(room, class, payload, Came::default(), stamp, clock)
         } else {
             self.push_plain(room, class, payload, stamp, clock)
         }
     }
 
-    /// As [`Producers::push`], where there are levels.
+    /// As [`Producers::push`], where there are levels; `came` was noted before the lock.
     #[inline(always)]
     pub(crate) fn push_to_level<P: Payload>(
         &mut self,
         room: &Room<G>,
         class: Class,
         payload: P,
+        came: Came,
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
         let Some(levels) = &mut self.levels else {
             unreachable!("asked of a plain room")
         };
-        levels.push(&room.fresh, self.pushed, (class, payload), stamp, clock)?;
+        levels.push(&room.fresh, self.pushed, (class, payload), came, stamp, clock)?;
         self.count_pushed(room);
         Ok(())
     }

@@ -21,6 +21,47 @@ const LESSONS: u32 = 64;
 /// Readings that are further apart teach nothing: their quotient might not fit.
 const FAR: Tick = 1 << 30;
 
+/// The count as somebody came, if it was read then: 0 says that it was not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Came {
+    count: u64,
+    was_asked: bool,
+}
+
+impl Came {
+    #[inline(always)]
+    pub(super) fn now() -> Self {
+        Came {
+            count: cycles(),
+            was_asked: false,
+        }
+    }
+
+    /// Of one who was held up since.
+    #[inline]
+    pub(super) fn again(self) -> Self {
+        if self.count == 0 { self } else { Came::now() }
+    }
+
+    /// What was read, or the count of this moment.
+    #[inline(always)]
+    pub(super) fn count(self) -> u64 {
+        if self.count == 0 { cycles() } else { self.count }
+    }
+
+    /// The same, noted for [`Came::was_asked`].
+    #[inline(always)]
+    pub(super) fn asked(&mut self) -> u64 {
+        self.was_asked = true;
+        self.count()
+    }
+
+    #[inline(always)]
+    pub(super) fn was_asked(self) -> bool {
+        self.was_asked
+    }
+}
+
 /// The last reading.
 #[derive(Debug)]
 pub(super) struct Recent {
@@ -70,17 +111,22 @@ impl Recent {
     /// The time, or what it was a moment ago. Never less than before.
     #[inline(always)]
     pub(super) fn tick(&mut self, clock: &Clock) -> Tick {
-        let count = cycles();
+        self.tick_at(cycles(), clock)
+    }
+
+    /// As [`Recent::tick`], by the count of a moment ago: whoever comes for a lock reads it before, not while others wait.
+    #[inline(always)]
+    pub(super) fn tick_at(&mut self, count: u64, clock: &Clock) -> Tick {
         if !self.is_fresh(count) {
             self.read(count, clock);
         }
         self.at
     }
 
-    /// A time that is not earlier than the present, and at most a 128th of a step later.
+    /// A time that is not earlier than the present, or than that count, and at most a 128th of a step later.
     #[inline]
-    pub(super) fn tick_ahead(&mut self, clock: &Clock) -> Tick {
-        self.tick(clock).saturating_add(self.part)
+    pub(super) fn tick_ahead(&mut self, count: u64, clock: &Clock) -> Tick {
+        self.tick_at(count, clock).saturating_add(self.part)
     }
 
     #[inline(always)]
@@ -208,7 +254,7 @@ mod tests {
             for _ in 0..3 {
                 let now = clock.tick();
                 assert_eq!(recent.tick(&clock), now);
-                assert_eq!(recent.tick_ahead(&clock), now);
+                assert_eq!(recent.tick_ahead(cycles(), &clock), now);
                 manual.advance(Duration::from_nanos(1));
             }
         }
@@ -221,7 +267,7 @@ mod tests {
         let mut recent = Recent::new(step, &clock);
         for _ in 0..20_000 {
             let before = clock.tick();
-            let (behind, ahead) = (recent.tick(&clock), recent.tick_ahead(&clock));
+            let (behind, ahead) = (recent.tick(&clock), recent.tick_ahead(cycles(), &clock));
             let after = clock.tick();
             assert!(
                 behind <= after && before <= ahead,

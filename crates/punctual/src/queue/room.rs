@@ -25,6 +25,7 @@ use super::counts::{Popped, Removed};
 use super::lines::{Fresh, Heads, Tails};
 use super::locals::Locals;
 use super::producers::{Gate, Producers};
+use super::recent::Came;
 use super::segment::Owned;
 use super::yielded::Yields;
 use super::{Capacity, Discipline, kind};
@@ -62,6 +63,8 @@ pub(crate) struct Room<G> {
     pub(super) removed: Removed,
     /// How many levels there are; none in a plain room.
     depth: usize,
+    /// Whether who waits becomes more urgent.
+    ages: bool,
     /// Whether something waits at the front; a hint without a lock.
     pub(super) has_front: AtomicBool,
     /// Mirrors of the flags that are set under both locks.
@@ -150,6 +153,7 @@ impl<G: Gate> Room<G> {
             fresh: Padded(Fresh::new()),
             removed: Removed::new(levels),
             depth: levels,
+            ages: discipline.is_some_and(Discipline::is_aging),
             has_front: AtomicBool::new(false),
             paused: AtomicBool::new(false),
             waited_for: AtomicBool::new(false),
@@ -222,7 +226,17 @@ impl<G: Gate> Room<G> {
     ) -> bool {
         let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
-            let consumers = self.consumers.lock_with(patience);
+            let mut came = Came::default();
+            if KIND == kind::AGING && patience.asks_for_the_time {
+                came = Came::now();
+            }
+            let consumers = match self.consumers.try_lock_with(patience) {
+                Some(consumers) => consumers,
+                None => {
+                    came = came.again();
+                    self.consumers.lock()
+                }
+            };
             if consumers.heed != usual {
                 drop(consumers);
                 return self.pop_heeding(slot, heed);
@@ -230,8 +244,11 @@ impl<G: Gate> Room<G> {
             let taken = if KIND == kind::PLAIN {
                 self.take(consumers, slot)
             } else {
-                self.take_from_levels::<KIND>(consumers, slot)
+                self.take_from_levels::<KIND>(consumers, slot, &mut came)
             };
+            if KIND == kind::AGING {
+                patience.asks_for_the_time = came.was_asked();
+            }
             match taken {
                 Taken::Task => return true,
                 Taken::Nothing => return false,
@@ -250,7 +267,7 @@ impl<G: Gate> Room<G> {
             }
             let taken = match consumers.heed & !ATTEND {
                 0 => self.take(consumers, slot),
-                LEVELLED => self.take_from_levels::<{ kind::ANY }>(consumers, slot),
+                LEVELLED => self.take_from_levels::<{ kind::ANY }>(consumers, slot, &mut Came::default()),
                 _ => self.take_from_front(consumers, slot),
             };
             match taken {

@@ -7,6 +7,7 @@ use super::{Fresh, Heads, Tails};
 use crate::queue::chain::AGE;
 use crate::queue::counts::PerLevel;
 use crate::queue::levels::kind::{AGING, ANY, SHARES, STRICT};
+use crate::queue::recent::Came;
 use crate::queue::rules::{Heads as Seen, LEVELS, Pick, Rule};
 use crate::queue::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
@@ -59,7 +60,7 @@ impl Heads {
     /// Chooses the level that is served next, for a caller who knows the rule, so that none looks at what another needs.
     /// `None`: all heads are dry.
     #[inline(always)]
-    pub(in crate::queue) fn choose<const KIND: u8>(&mut self) -> Option<Pick> {
+    pub(in crate::queue) fn choose<const KIND: u8>(&mut self, came: &mut Came) -> Option<Pick> {
         let occupied = self.occupied;
         if occupied == 0 {
             return None;
@@ -71,7 +72,7 @@ impl Heads {
             ranks: &self.ranks,
         };
         let (recent, clock) = (&mut self.recent, &self.clock);
-        let now = || recent.tick_ahead(clock);
+        let now = || recent.tick_ahead(came.asked(), clock);
         let level = match KIND {
             STRICT => first,
             // The only one: no rule is asked, and no clock.
@@ -99,7 +100,7 @@ impl Heads {
     /// As those two, with what lies between them: chooses, takes and claims. Says whether it is a task that the caller got.
     /// What is left of a segment goes.
     pub(in crate::queue) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<bool> {
-        let pick = self.choose::<ANY>()?;
+        let pick = self.choose::<ANY>(&mut Came::default())?;
         drop(self.take(pick.level, slot, fresh));
         Some(self.claim::<ANY>(pick, slot))
     }

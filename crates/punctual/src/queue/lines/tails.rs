@@ -6,6 +6,7 @@
 use super::{Fresh, Tails};
 use crate::queue::chain::{AGE, tick_of};
 use crate::queue::counts::PerLevel;
+use crate::queue::recent::Came;
 use crate::queue::rules::rank;
 use crate::queue::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
@@ -27,13 +28,14 @@ impl Tails {
         fresh: &Fresh,
         order: u64,
         (class, payload): (Class, P),
+        came: Came,
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
         let level = self.level_of(class);
         let line = &mut self.tails[level];
         let pushed = if self.ages {
-            let arrived = self.recent.tick(clock);
+            let arrived = self.recent.tick_at(came.count(), clock);
             let age = [rank(order + 1, level), arrived];
             line.end
                 .push_after(age, class, payload, line.number, stamp, |is_sample| {

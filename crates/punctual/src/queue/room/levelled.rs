@@ -7,6 +7,7 @@ use super::{Consumers, Room, Taken};
 use crate::queue::kind;
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
+use crate::queue::recent::Came;
 use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
@@ -20,6 +21,7 @@ impl<G: Gate> Room<G> {
         &self,
         mut guard: Guard<'_, Consumers>,
         slot: &mut Slot,
+        came: &mut Came,
     ) -> Taken {
         let consumers = &mut *guard;
         let Some(heads) = &mut consumers.levels else {
@@ -28,7 +30,7 @@ impl<G: Gate> Room<G> {
         if heads.wants(&self.fresh) {
             self.refill_levels(heads);
         }
-        let Some(pick) = heads.choose::<KIND>() else {
+        let Some(pick) = heads.choose::<KIND>(came) else {
             return Taken::Nothing;
         };
         let finished = match KIND {
@@ -70,6 +72,12 @@ impl<G: Gate> Room<G> {
         if let Some(tails) = &mut self.producers.lock().levels {
             heads.refill(tails, &self.fresh);
         }
+    }
+
+    /// Noted by one who is about to submit: where the room has no use for it, nothing.
+    #[inline(always)]
+    pub(crate) fn came(&self) -> Came {
+        if self.ages { Came::now() } else { Came::default() }
     }
 
     /// The level of a task with this class; 0 in a plain room.
