@@ -11,7 +11,9 @@
 pub(crate) mod asymmetric;
 mod cycles;
 pub(crate) mod futex;
+pub(crate) mod leaning;
 pub(crate) mod lock;
+mod patience;
 pub(crate) mod thread;
 pub(crate) mod wait;
 
@@ -19,7 +21,9 @@ pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch, prefetch_to_write}
 pub(crate) use futex::sleep_exactly;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use futex::{monotonic, rough_monotonic};
-pub(crate) use lock::{Guard, Lock, Patience};
+pub(crate) use leaning::{LeaningGuard, LeaningLock};
+pub(crate) use lock::{Guard, Lock};
+pub(crate) use patience::Regular;
 pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use wait::WaitWord;
 

@@ -26,10 +26,11 @@ use super::wall::Wall;
 use super::watch::{Watch, patience_of};
 use crate::Reason;
 use crate::handle::TaskHandle;
+use crate::queue::room::Taker;
 use crate::queue::{Capacity, Room, Tally};
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
-use crate::sync::{Arc, Lock, Patience};
+use crate::sync::{Arc, Lock};
 use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
 use crate::task::home::{Forgotten, Home, Removal, Removed};
@@ -175,8 +176,8 @@ impl Timers {
     }
 
     /// Takes the first task whose time has come.
-    pub(crate) fn take(&self, slot: &mut Slot, patience: &mut Patience, attention: &Attention) -> bool {
-        if self.due.pop_with(slot, patience, || ()) {
+    pub(crate) fn take(&self, slot: &mut Slot, taker: &mut Taker<'_>, attention: &Attention) -> bool {
+        if self.due.pop(slot, taker, || ()) {
             return true;
         }
         self.note_whether_due(attention);

@@ -203,7 +203,7 @@ impl Tail {
         self.count == 0
     }
 
-    /// Whether the record that was written last opened the chain.
+    /// Whether one record lies in it: the one that was written last opened the chain.
     pub(super) fn is_first(&self) -> bool {
         self.count == 1
     }
@@ -252,6 +252,25 @@ impl Tail {
         unsafe { find(begin, self.count, before, looks, task) }
     }
 
+    /// Moves the only record into the slot, as [`Head::take`] would after a [`swap`](Tail::swap): with nothing to swap. Only when
+    /// there is [one](Tail::is_first).
+    #[inline(always)]
+    pub(super) fn take_only(&mut self, slot: &mut Slot, number: u64) {
+        debug_assert!(self.count == 1);
+        // SAFETY: the tail owns its segments, and the first record of a chain lies where its first segment begins. Its words
+        // are forgotten by beginning anew.
+        unsafe {
+            let segment = self.first.as_mut();
+            segment.witness.touch();
+            slot.fill(segment.words.as_ptr().cast::<u64>());
+            arrival(segment, number, true, slot);
+            segment.forget_opening();
+        }
+        self.offset = 0;
+        self.count = 0;
+        debug_assert!(self.current == self.first, "one record in two segments");
+    }
+
     /// Gives the whole chain to a dry head, for the head's empty segment.
     fn swap(&mut self, head: &mut Head) {
         debug_assert!(head.left == 0);
@@ -269,6 +288,26 @@ impl Tail {
         self.offset = 0;
         self.count = 0;
     }
+}
+
+/// Tells the slot when the record came that was just moved into it, if that is a sample; the caller, if it was noted for this very
+/// record. `opens`: it was the first of its segment.
+#[inline(always)]
+fn arrival(segment: &mut Segment, number: u64, opens: bool, slot: &mut Slot) -> Option<Tick> {
+    if !MEASURES {
+        return None;
+    }
+    if number.is_multiple_of(SAMPLE_EVERY)
+        && let Some(tick) = segment.noted(number)
+    {
+        let weight = SAMPLE_EVERY;
+        slot.arrival = Some(Arrival { tick, weight });
+        return Some(tick);
+    }
+    if opens && let Some(tick) = segment.opened_by_a_sample() {
+        slot.arrival = Some(Arrival { tick, weight: 1 });
+    }
+    None
 }
 
 impl Head {
@@ -338,20 +377,8 @@ impl Head {
             let place = segment.words.as_ptr().add(self.offset + before).cast::<u64>();
             self.offset += before + 1 + slot.fill(place);
             self.left -= 1;
-            if MEASURES
-                && number.is_multiple_of(SAMPLE_EVERY)
-                && let Some(tick) = segment.noted(number)
-            {
+            if let Some(tick) = arrival(segment, number, opens, slot) {
                 self.arrived = tick;
-                slot.arrival = Some(Arrival {
-                    tick,
-                    weight: SAMPLE_EVERY,
-                });
-            } else if MEASURES
-                && opens
-                && let Some(tick) = segment.opened_by_a_sample()
-            {
-                slot.arrival = Some(Arrival { tick, weight: 1 });
             }
         }
     }

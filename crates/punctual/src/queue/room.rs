@@ -31,7 +31,7 @@ use super::yielded::Yields;
 use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::sync::{Guard, Lock, Padded, Patience};
+use crate::sync::{Guard, LeaningGuard, LeaningLock, Lock, Padded, Regular};
 use crate::task::Priority;
 use crate::task::record::{Dead, Slot};
 use crate::time::Clock;
@@ -57,7 +57,7 @@ pub(crate) struct Room<G> {
     pub(super) aside: AtomicU64,
     /// Mirror of [`Producers::woken`].
     pub(super) woken: AtomicU64,
-    consumers: Padded<Lock<Consumers>>,
+    consumers: Padded<LeaningLock<Consumers>>,
     pub(super) popped: Padded<Popped>,
     pub(super) fresh: Padded<Fresh>,
     pub(super) removed: Removed,
@@ -77,7 +77,10 @@ pub(crate) struct Room<G> {
     pub(super) yields: Option<Box<Yields>>,
 }
 
-struct Consumers {
+/// A worker, as it comes for tasks.
+pub(crate) type Taker<'a> = Regular<'a, Consumers>;
+
+pub(crate) struct Consumers {
     head: Head,
     /// Records that left the log.
     popped: u64,
@@ -139,7 +142,7 @@ impl<G: Gate> Room<G> {
             pushed: Padded(AtomicU64::new(0)),
             aside: AtomicU64::new(0),
             woken: AtomicU64::new(0),
-            consumers: Padded(Lock::new(Consumers {
+            consumers: Padded(LeaningLock::leaning(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
                 taken: 0,
@@ -167,6 +170,11 @@ impl<G: Gate> Room<G> {
     #[inline]
     pub(crate) fn producers(&self) -> Guard<'_, Producers<G>> {
         self.producers.lock()
+    }
+
+    /// For one who comes again and again to take.
+    pub(crate) fn taker(&self) -> Taker<'_> {
+        Regular::at(&self.consumers)
     }
 
     /// Brings a segment to the producers, from the spares or fresh.
@@ -201,18 +209,11 @@ impl<G: Gate> Room<G> {
 
     /// Moves the oldest waiting record into the slot, claimed. False: nothing waits, or nothing may be taken. `heed` is
     /// called, without a lock, if somebody waits for room.
-    #[inline]
-    pub(crate) fn pop(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
-        self.pop_with(slot, &mut Patience::default(), heed)
-    }
-
-    /// As [`Room::pop`], by one who comes again and again.
-    #[inline]
-    pub(crate) fn pop_with(&self, slot: &mut Slot, patience: &mut Patience, heed: impl FnOnce()) -> bool {
+    pub(crate) fn pop(&self, slot: &mut Slot, taker: &mut Taker<'_>, heed: impl FnOnce()) -> bool {
         if self.is_levelled() {
-            self.pop_as::<{ kind::ANY }>(slot, patience, heed)
+            self.pop_as::<{ kind::ANY }>(slot, taker, heed)
         } else {
-            self.pop_as::<{ kind::PLAIN }>(slot, patience, heed)
+            self.pop_as::<{ kind::PLAIN }>(slot, taker, heed)
         }
     }
 
@@ -221,16 +222,16 @@ impl<G: Gate> Room<G> {
     pub(crate) fn pop_as<const KIND: u8>(
         &self,
         slot: &mut Slot,
-        patience: &mut Patience,
+        taker: &mut Taker<'_>,
         heed: impl FnOnce(),
     ) -> bool {
         let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
             let mut came = Came::default();
-            if KIND == kind::AGING && patience.asks_for_the_time {
+            if KIND == kind::AGING && taker.asks_for_the_time {
                 came = Came::now();
             }
-            let consumers = match self.consumers.try_lock_with(patience) {
+            let consumers = match taker.try_lock() {
                 Some(consumers) => consumers,
                 None => {
                     came = came.again();
@@ -247,7 +248,7 @@ impl<G: Gate> Room<G> {
                 self.take_from_levels::<KIND>(consumers, slot, &mut came)
             };
             if KIND == kind::AGING {
-                patience.asks_for_the_time = came.was_asked();
+                taker.asks_for_the_time = came.was_asked();
             }
             match taken {
                 Taken::Task => return true,
@@ -342,7 +343,7 @@ impl<G: Gate> Room<G> {
     }
 
     #[inline(always)]
-    fn take(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
+    fn take(&self, mut consumers: LeaningGuard<'_, Consumers>, slot: &mut Slot) -> Taken {
         if consumers.head.is_dry() {
             if consumers.returns.has_now() {
                 return self.take_handed(consumers, slot);

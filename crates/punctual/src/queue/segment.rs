@@ -98,6 +98,12 @@ impl Segment {
         (tick != 0).then_some(tick)
     }
 
+    /// Forgets when the chain was opened.
+    #[inline]
+    pub(super) fn forget_opening(&mut self) {
+        self.opened = 0;
+    }
+
     /// Forgets every time that was noted.
     pub(super) fn forget_times(&mut self) {
         self.opened = 0;

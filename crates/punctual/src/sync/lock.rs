@@ -23,8 +23,8 @@ use super::atomic::AtomicU32;
 use super::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::{asymmetric, futex, is_multi_core, spin_loop, yield_now};
 
-const FREE: u32 = 0;
-const HELD: u32 = 1;
+pub(super) const FREE: u32 = 0;
+pub(super) const HELD: u32 = 1;
 
 /// Nobody sleeps, or whoever does will be woken by one who is on its way.
 const QUIET: u32 = 0;
@@ -46,8 +46,34 @@ const PAUSES: u32 = 4;
 #[derive(Debug)]
 #[cfg_attr(shuttle, allow(dead_code))]
 pub(crate) struct Raw {
-    word: AtomicU32,
+    pub(super) word: AtomicU32,
     sleepers: AtomicU32,
+}
+
+/// How a lock is taken and left.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) trait Protocol {
+    /// What must be known to leave it.
+    type Way: Copy;
+    fn lock(&self) -> Self::Way;
+    fn try_lock(&self) -> Option<Self::Way>;
+    fn unlock(&self, way: Self::Way);
+}
+
+impl Protocol for Raw {
+    type Way = ();
+    #[inline]
+    fn lock(&self) {
+        Raw::lock(self);
+    }
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        Raw::try_lock(self).then_some(())
+    }
+    #[inline]
+    fn unlock(&self, (): ()) {
+        Raw::unlock(self);
+    }
 }
 
 #[cfg_attr(any(shuttle, all(loom, not(test))), allow(dead_code))]
@@ -70,18 +96,19 @@ impl Raw {
     #[inline]
     pub(crate) fn lock(&self) {
         if !self.try_lock() {
-            self.lock_contended();
+            self.lock_contended(|| self.try_lock());
         }
     }
 
-    /// Acquire pairs with the Release in [`Raw::unlock`]; the model `lock_excludes` fails when either is weakened.
+    /// Acquire pairs with the Release in [`Raw::leave_as`]; the model `lock_excludes` fails when either is weakened.
     #[inline]
     pub(crate) fn try_lock(&self) -> bool {
         self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
 
+    /// Waits until `try_lock` succeeds, which is tried whenever the lock is not held.
     #[cold]
-    fn lock_contended(&self) {
+    pub(super) fn lock_contended(&self, try_lock: impl Fn() -> bool) {
         for round in 1..=(SPINS + YIELDS) {
             if round <= SPINS {
                 for _ in 0..1 << round {
@@ -91,14 +118,14 @@ impl Raw {
                 yield_now();
             }
             // A look before the attempt: the read does not take the line away from the holder.
-            if self.word.load(Relaxed) == FREE && self.try_lock() {
+            if self.word.load(Relaxed) != HELD && try_lock() {
                 return;
             }
         }
         let looks = if is_multi_core() { LAST_LOOKS } else { 0 };
         for _ in 0..looks {
             (0..PAUSES).for_each(|_| spin_loop());
-            if self.word.load(Relaxed) == FREE && self.try_lock() {
+            if self.word.load(Relaxed) != HELD && try_lock() {
                 return;
             }
         }
@@ -107,7 +134,7 @@ impl Raw {
             // too many is cheaper than one too few.
             self.sleepers.store(ASLEEP, Relaxed);
             let will_be_woken = asymmetric::heavy();
-            if self.try_lock() {
+            if try_lock() {
                 return;
             }
             if will_be_woken {
@@ -120,7 +147,13 @@ impl Raw {
 
     #[inline]
     pub(crate) fn unlock(&self) {
-        self.word.store(FREE, Release);
+        self.leave_as(FREE);
+    }
+
+    /// Leaves the lock in a state that is not [`HELD`], and wakes one who waits for it.
+    #[inline]
+    pub(super) fn leave_as(&self, state: u32) {
+        self.word.store(state, Release);
         asymmetric::light();
         if self.sleepers.load(Relaxed) == ASLEEP {
             self.wake_one();
@@ -137,43 +170,23 @@ impl Raw {
 
 #[cfg(not(any(loom, shuttle)))]
 mod imp {
-    use super::{Patience, Raw};
+    use super::{Protocol, Raw};
     use std::cell::UnsafeCell;
     use std::ops::{Deref, DerefMut};
 
-    /// A value behind the [`Raw`] lock.
-    pub(crate) struct Lock<T> {
-        raw: Raw,
+    /// A value behind a lock: the [`Raw`] one, unless said otherwise.
+    pub(crate) struct Lock<T, R = Raw> {
+        pub(in crate::sync) raw: R,
         value: UnsafeCell<T>,
     }
 
-    // SAFETY: the value is reached only through a `Guard`, and `Raw` gives out one at a time.
-    unsafe impl<T: Send> Sync for Lock<T> {}
+    // SAFETY: the value is reached only through a `Guard`, and a protocol gives out one at a time.
+    unsafe impl<T: Send, R: Sync> Sync for Lock<T, R> {}
 
     #[cfg_attr(any(punctual_system_alloc, not(unix)), allow(dead_code))]
     impl<T> Lock<T> {
         pub(crate) const fn new(value: T) -> Self {
-            Lock {
-                raw: Raw::new(),
-                value: UnsafeCell::new(value),
-            }
-        }
-        #[inline]
-        pub(crate) fn lock(&self) -> Guard<'_, T> {
-            self.raw.lock();
-            Guard { lock: self }
-        }
-        /// As [`Lock::try_lock`], for a thread that comes again and again: one that finds it taken stays away for a while,
-        /// see [`Patience`].
-        #[inline(always)]
-        pub(crate) fn try_lock_with(&self, patience: &mut Patience) -> Option<Guard<'_, T>> {
-            let guard = self.try_lock();
-            if guard.is_some() {
-                patience.was_free();
-            } else {
-                patience.was_taken();
-            }
-            guard
+            Lock::by(Raw::new(), value)
         }
         /// Locks without giving access; [`Lock::let_go`] unlocks. For the time around a fork.
         pub(crate) fn hold(&self) {
@@ -183,26 +196,47 @@ mod imp {
         pub(crate) fn let_go(&self) {
             self.raw.unlock();
         }
-        #[inline]
-        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
-            // Not `then_some`: a guard that is made and dropped unlocks, whoever holds the lock.
-            if self.raw.try_lock() {
-                Some(Guard { lock: self })
-            } else {
-                None
+    }
+
+    impl<T, R> Lock<T, R> {
+        /// With this protocol.
+        pub(in crate::sync) const fn by(raw: R, value: T) -> Self {
+            Lock {
+                raw,
+                value: UnsafeCell::new(value),
             }
         }
     }
 
+    impl<T, R: Protocol> Lock<T, R> {
+        #[inline]
+        pub(crate) fn lock(&self) -> Guard<'_, T, R> {
+            let way = self.raw.lock();
+            Guard { lock: self, way }
+        }
+        #[inline]
+        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T, R>> {
+            // Not `then_some`: a guard that is made and dropped unlocks, whoever holds the lock.
+            let way = self.raw.try_lock()?;
+            Some(Guard { lock: self, way })
+        }
+        /// Of one who has just come in this way.
+        #[inline]
+        pub(in crate::sync) fn guard(&self, way: R::Way) -> Guard<'_, T, R> {
+            Guard { lock: self, way }
+        }
+    }
+
     /// Evidence that the lock is held; dropping it lets the next one in.
-    pub(crate) struct Guard<'a, T> {
-        lock: &'a Lock<T>,
+    pub(crate) struct Guard<'a, T, R: Protocol = Raw> {
+        pub(in crate::sync) lock: &'a Lock<T, R>,
+        pub(in crate::sync) way: R::Way,
     }
 
     // SAFETY: a shared guard gives out only `&T`; what it adds over `&T` is the unlock in drop, which needs ownership.
-    unsafe impl<T: Sync> Sync for Guard<'_, T> {}
+    unsafe impl<T: Sync, R: Protocol + Sync> Sync for Guard<'_, T, R> {}
 
-    impl<T> Deref for Guard<'_, T> {
+    impl<T, R: Protocol> Deref for Guard<'_, T, R> {
         type Target = T;
         #[inline]
         fn deref(&self) -> &T {
@@ -210,17 +244,17 @@ mod imp {
             unsafe { &*self.lock.value.get() }
         }
     }
-    impl<T> DerefMut for Guard<'_, T> {
+    impl<T, R: Protocol> DerefMut for Guard<'_, T, R> {
         #[inline]
         fn deref_mut(&mut self) -> &mut T {
             // SAFETY: as above, and `&mut self` makes this the only reference made from the guard.
             unsafe { &mut *self.lock.value.get() }
         }
     }
-    impl<T> Drop for Guard<'_, T> {
+    impl<T, R: Protocol> Drop for Guard<'_, T, R> {
         #[inline]
         fn drop(&mut self) {
-            self.lock.raw.unlock();
+            self.lock.raw.unlock(self.way);
         }
     }
 }
@@ -232,8 +266,6 @@ mod imp {
     #[cfg(shuttle)]
     use shuttle::sync::{Mutex, MutexGuard};
 
-    use super::Patience;
-
     pub(crate) struct Lock<T>(Mutex<T>);
     pub(crate) type Guard<'a, T> = MutexGuard<'a, T>;
 
@@ -244,9 +276,6 @@ mod imp {
         pub(crate) fn lock(&self) -> Guard<'_, T> {
             self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
         }
-        pub(crate) fn try_lock_with(&self, _: &mut Patience) -> Option<Guard<'_, T>> {
-            self.try_lock()
-        }
         pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
             self.0.try_lock().ok()
         }
@@ -255,64 +284,17 @@ mod imp {
 
 pub(crate) use imp::{Guard, Lock};
 
-/// How long a thread stays away from a lock that it found taken: the longer, the more often that was so of late.
-///
-/// Two workers with tiny tasks spend more time on getting the queue's lines from each other's caches than on the tasks. If one of
-/// them stays away for a while, the other does the work of both in the time of one. Where tasks take longer than the lock is held,
-/// it is found taken once in a while only, and nobody waits any longer than before.
-#[derive(Debug, Default)]
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
-pub(crate) struct Patience {
-    length: u32,
-    /// The thread needed the time, the last time it had the lock: it reads it before.
-    pub(crate) asks_for_the_time: bool,
-}
-
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
-impl Patience {
-    /// Found taken once in three times it neither grows nor shrinks.
-    const TAKEN: u32 = 2;
-    /// Two more are twice the pauses; at most 1024, some 25 microseconds: half of what a sleep and a wake take. (Over four levels
-    /// two workers with tiny tasks took 84 ns for each with a quarter of that, 64 with this, and 61 with four times as much.)
-    const MOST: u32 = 20;
-
-    #[inline(always)]
-    fn was_free(&mut self) {
-        self.length = self.length.saturating_sub(1);
-    }
-
-    #[cold]
-    fn was_taken(&mut self) {
-        self.length = (self.length + Self::TAKEN).min(Self::MOST);
-        for _ in 0..1_u32 << (self.length / 2) {
-            spin_loop();
-        }
-    }
-}
-
-impl<T> std::fmt::Debug for Lock<T> {
+#[cfg(not(any(loom, shuttle)))]
+impl<T, R> std::fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Lock")
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::Patience;
-
-    #[test]
-    fn who_finds_it_taken_now_and_then_stays_away_no_longer_and_who_always_does_for_the_longest() {
-        let mut patience = Patience::default();
-        for _ in 0..100 {
-            patience.was_taken();
-            (0..3).for_each(|_| patience.was_free());
-        }
-        assert_eq!(patience.length, 0);
-        for _ in 0..100 {
-            patience.was_taken();
-            patience.was_free();
-        }
-        assert_eq!(patience.length, Patience::MOST - 1);
+#[cfg(any(loom, shuttle))]
+impl<T> std::fmt::Debug for Lock<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lock")
     }
 }
 

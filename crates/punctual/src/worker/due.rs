@@ -72,8 +72,8 @@ impl Worker<'_> {
         if self.lets_the_queue_pass(due) {
             return Due::Nothing;
         }
-        let patience = &mut self.patience;
-        if self.engine.timers.take(slot, patience, &self.engine.attention) {
+        let taker = &mut self.due_taker;
+        if self.engine.timers.take(slot, taker, &self.engine.attention) {
             self.passed = 0;
             self.due_in_a_row = self.due_in_a_row.saturating_add(1);
             self.due_since_rest = self.due_since_rest.saturating_add(1);

@@ -24,9 +24,10 @@ use crate::pool::Stint;
 use crate::pool::engine::Engine;
 use crate::pool::staff::{Departure, Post};
 use crate::queue::kind;
+use crate::queue::room::Taker;
 use crate::queue::yielded::OwnYields;
 use crate::sync::unmodelled::Relaxed;
-use crate::sync::{self, Arc, Patience, is_multi_core};
+use crate::sync::{self, Arc, is_multi_core};
 use crate::task::block::Entry;
 use crate::task::record::Slot;
 use crate::task::run::Runner;
@@ -96,7 +97,8 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             due_since_rest: 0,
             stint: None,
             sleeps_exactly: false,
-            patience: Patience::default(),
+            taker: engine.room.taker(),
+            due_taker: engine.timers.due.taker(),
             looker: Looker::default(),
             tape: tape.as_ref(),
             thief: local.as_ref().map(Thief::new),
@@ -110,7 +112,11 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         let departure = match &local {
             Some(local) => local.enter(work),
             None => work(),
-        }?;
+        };
+        let Some(departure) = departure else {
+            worker.abandon();
+            return None;
+        };
         worker.leave_deque();
         worker.leave_yields();
         if let Some(hook) = &engine.config.on_thread_stop {
@@ -154,8 +160,10 @@ struct Worker<'a> {
     stint: Option<Stint>,
     /// It has led before.
     sleeps_exactly: bool,
-    /// With the consumers' lock.
-    patience: Patience,
+    /// As it comes to the shared queue.
+    taker: Taker<'a>,
+    /// And to where due tasks wait.
+    due_taker: Taker<'a>,
     /// What its timed runs do with their time.
     looker: Looker,
     /// Where the pool records.
@@ -225,7 +233,7 @@ impl Worker<'_> {
             if found == Some(true) {
                 return true;
             }
-        } else if self.thief.is_none() && search::search(self.engine, slot) {
+        } else if self.thief.is_none() && search::search(self.engine, slot, &mut self.taker) {
             return true;
         }
         let is_found = self.look_at_yields(slot) || self.look_everywhere(slot);
@@ -257,7 +265,7 @@ impl Worker<'_> {
         if KIND == kind::PLAIN && self.yields.has_some() {
             return self.next_beside_yields(slot);
         }
-        if search::search_as::<KIND>(self.engine, slot, &mut self.patience) {
+        if search::search_as::<KIND>(self.engine, slot, &mut self.taker) {
             self.lives_by_the_clock = false;
             return Ok(());
         }

@@ -90,6 +90,20 @@ impl Worker<'_> {
         if engine.clock.is_manual() {
             self.post.label.lock().take();
         }
+        self.lean();
+    }
+
+    /// A pool's only worker shares the consumers' lock with hardly anybody.
+    fn lean(&mut self) {
+        if self.engine.size().max == 1 {
+            self.taker.lean();
+        }
+    }
+
+    /// In a forked child: nothing of the pool may be touched any more, whoever held its locks is not here.
+    pub(super) fn abandon(&self) {
+        self.taker.abandon();
+        self.due_taker.abandon();
     }
 
     /// Notes the task in the slot, and what came of it on its way.

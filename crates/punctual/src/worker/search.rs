@@ -5,18 +5,18 @@
 
 use crate::pool::crew::Crew;
 use crate::pool::engine::Engine;
-use crate::sync::Patience;
+use crate::queue::room::Taker;
 use crate::task::record::Slot;
 
 /// As [`search`], for a worker that knows what [`kind`](crate::queue::kind) of queue it is.
 #[inline(always)]
-pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot, patience: &mut Patience) -> bool {
-    engine.room.pop_as::<KIND>(slot, patience, || engine.offer_room())
+pub(super) fn search_as<const KIND: u8>(engine: &Engine, slot: &mut Slot, taker: &mut Taker<'_>) -> bool {
+    engine.room.pop_as::<KIND>(slot, taker, || engine.offer_room())
 }
 
 /// Moves the next task into the slot; false: nothing anywhere.
-pub(super) fn search(engine: &Engine, slot: &mut Slot) -> bool {
-    engine.room.pop(slot, || engine.offer_room())
+pub(super) fn search(engine: &Engine, slot: &mut Slot, taker: &mut Taker<'_>) -> bool {
+    engine.room.pop(slot, taker, || engine.offer_room())
 }
 
 /// As [`search`], for a worker for which a place in the queue is kept; `None`: nothing, and it is still kept.

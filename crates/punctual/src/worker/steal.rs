@@ -147,7 +147,7 @@ impl Worker<'_> {
         let is_their_turn = is_fair && thief.turn.is_multiple_of(FAIR_EVERY);
         let is_urgent =
             locals.heed.has_front() || (KIND != kind::PLAIN && engine.room.has_more_urgent(locals.level()));
-        if (is_their_turn || is_urgent) && search::search(engine, slot) {
+        if (is_their_turn || is_urgent) && search::search(engine, slot, &mut self.taker) {
             self.lives_by_the_clock = false;
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl Worker<'_> {
             return Ok(());
         }
         if take_own(engine, locals, thief.local, slot)
-            || search::search_as::<KIND>(engine, slot, &mut self.patience)
+            || search::search_as::<KIND>(engine, slot, &mut self.taker)
         {
             self.lives_by_the_clock = false;
             return Ok(());
@@ -172,7 +172,7 @@ impl Worker<'_> {
         };
         // What waits for nothing but a worker's first look is taken by `search::first`.
         take_own_apart(engine, locals, thief.local, slot)
-            || (!self.is_fresh && search::search(engine, slot))
+            || (!self.is_fresh && search::search(engine, slot, &mut self.taker))
             || thief.steal(engine, locals, slot)
     }
 

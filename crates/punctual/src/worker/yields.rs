@@ -17,7 +17,7 @@ impl Worker<'_> {
             self.lives_by_the_clock = false;
             return Ok(());
         }
-        if search::search_as::<{ kind::PLAIN }>(self.engine, slot, &mut self.patience) {
+        if search::search_as::<{ kind::PLAIN }>(self.engine, slot, &mut self.taker) {
             self.lives_by_the_clock = false;
             self.offer_yields();
             return Ok(());

@@ -35,6 +35,47 @@ impl Heads {
         fresh.tails() & !self.occupied != 0
     }
 
+    /// The levels that hold records, at either end, as far as the tails tell those who look without their lock.
+    #[inline]
+    pub(in crate::queue) fn waiting(&self, fresh: &Fresh) -> u32 {
+        self.occupied | fresh.tails()
+    }
+
+    /// The levels whose head is not dry.
+    #[inline]
+    pub(in crate::queue) fn occupied(&self) -> u32 {
+        self.occupied
+    }
+
+    /// Whether the first record of a level, if there is one, lies at its tail.
+    #[inline]
+    pub(in crate::queue) fn is_dry(&self, level: usize) -> bool {
+        self.occupied >> level & 1 == 0
+    }
+
+    /// As [`Heads::take`] of a level whose head is dry and whose tail is not, in a room whose records have no age. What is alone
+    /// there, as where each task is followed by the next, does not go by the head.
+    pub(in crate::queue) fn fetch(
+        &mut self,
+        level: usize,
+        tails: &mut Tails,
+        slot: &mut Slot,
+        fresh: &Fresh,
+    ) -> Option<Owned> {
+        let is_alone = tails.fresh & !self.occupied == 1 << level;
+        let (line, tail) = (&mut self.heads[level], &mut tails.tails[level].end);
+        if !is_alone || !tail.is_first() {
+            self.refill(tails, fresh);
+            return self.take_as::<false>(level, slot, fresh);
+        }
+        tail.take_only(slot, line.number);
+        line.number += 1;
+        self.drained.0[level] += 1;
+        tails.fresh &= !(1 << level);
+        fresh.tails.store(tails.fresh, Release);
+        None
+    }
+
     /// Fetches what lies in the tails of all levels whose head is dry.
     pub(in crate::queue) fn refill(&mut self, tails: &mut Tails, fresh: &Fresh) {
         let mut wanted = tails.fresh & !self.occupied;
@@ -58,10 +99,13 @@ impl Heads {
     }
 
     /// Chooses the level that is served next, for a caller who knows the rule, so that none looks at what another needs.
-    /// `None`: all heads are dry.
+    /// `None`: none holds a record. A rule that goes by age knows only those that lie at the heads.
     #[inline(always)]
-    pub(in crate::queue) fn choose<const KIND: u8>(&mut self, came: &mut Came) -> Option<Pick> {
-        let occupied = self.occupied;
+    pub(in crate::queue) fn choose<const KIND: u8>(
+        &mut self,
+        occupied: u32,
+        came: &mut Came,
+    ) -> Option<Pick> {
         if occupied == 0 {
             return None;
         }
@@ -100,7 +144,7 @@ impl Heads {
     /// As those two, with what lies between them: chooses, takes and claims. Says whether it is a task that the caller got.
     /// What is left of a segment goes.
     pub(in crate::queue) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<bool> {
-        let pick = self.choose::<ANY>(&mut Came::default())?;
+        let pick = self.choose::<ANY>(self.occupied, &mut Came::default())?;
         drop(self.take(pick.level, slot, fresh));
         Some(self.claim::<ANY>(pick, slot))
     }

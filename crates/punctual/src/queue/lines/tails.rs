@@ -4,7 +4,7 @@
 //! many of each level were ever let in.
 
 use super::{Fresh, Tails};
-use crate::queue::chain::{AGE, tick_of};
+use crate::queue::chain::AGE;
 use crate::queue::counts::PerLevel;
 use crate::queue::recent::Came;
 use crate::queue::rules::rank;
@@ -37,10 +37,9 @@ impl Tails {
         let pushed = if self.ages {
             let arrived = self.recent.tick_at(came.count(), clock);
             let age = [rank(order + 1, level), arrived];
-            line.end
-                .push_after(age, class, payload, line.number, stamp, |is_sample| {
-                    tick_of(clock, is_sample)
-                })
+            // What is shown only may be as rough as that.
+            let now = |is_sample| if is_sample { clock.tick() } else { arrived };
+            line.end.push_after(age, class, payload, line.number, stamp, now)
         } else {
             line.end.push(class, payload, line.number, stamp, clock)
         };

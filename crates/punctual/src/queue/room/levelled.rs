@@ -8,7 +8,8 @@ use crate::queue::kind;
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
 use crate::queue::recent::Came;
-use crate::sync::Guard;
+use crate::queue::segment::Owned;
+use crate::sync::LeaningGuard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
 use crate::task::{Class, block::Header};
@@ -19,7 +20,7 @@ impl<G: Gate> Room<G> {
     #[inline(always)]
     pub(super) fn take_from_levels<const KIND: u8>(
         &self,
-        mut guard: Guard<'_, Consumers>,
+        mut guard: LeaningGuard<'_, Consumers>,
         slot: &mut Slot,
         came: &mut Came,
     ) -> Taken {
@@ -27,15 +28,22 @@ impl<G: Gate> Room<G> {
         let Some(heads) = &mut consumers.levels else {
             unreachable!("asked of a plain room")
         };
-        if heads.wants(&self.fresh) {
+        let is_by_age = KIND == kind::AGING || KIND == kind::ANY;
+        if is_by_age && heads.wants(&self.fresh) {
             self.refill_levels(heads);
         }
-        let Some(pick) = heads.choose::<KIND>(came) else {
+        let waiting = if is_by_age {
+            heads.occupied()
+        } else {
+            heads.waiting(&self.fresh)
+        };
+        let Some(pick) = heads.choose::<KIND>(waiting, came) else {
             return Taken::Nothing;
         };
         let finished = match KIND {
             kind::ANY => heads.take(pick.level, slot, &self.fresh),
             kind::AGING => heads.take_as::<true>(pick.level, slot, &self.fresh),
+            _ if heads.is_dry(pick.level) => self.fetch(heads, pick.level, slot),
             _ => heads.take_as::<false>(pick.level, slot, &self.fresh),
         };
         // A closure is nobody else's. Apart from the rest, which asks whose it is again and again.
@@ -65,6 +73,14 @@ impl<G: Gate> Room<G> {
         consumers.taken += 1;
         consumers.popped += 1;
         self.popped.publish(consumers.popped, consumers.taken);
+    }
+
+    #[inline(never)]
+    fn fetch(&self, heads: &mut Heads, level: usize, slot: &mut Slot) -> Option<Owned> {
+        match &mut self.producers.lock().levels {
+            Some(tails) => heads.fetch(level, tails, slot, &self.fresh),
+            None => unreachable!("asked of a plain room"),
+        }
     }
 
     #[inline(never)]
