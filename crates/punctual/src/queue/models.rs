@@ -26,7 +26,7 @@ fn push(room: &Room<()>, ran: &Arc<Log>, number: usize) -> Result<(), Refusal> {
 fn run_all(room: &Room<()>) -> usize {
     let mut slot = Slot::empty();
     let mut count = 0;
-    while room.pop(&mut slot, || ()) {
+    while room.take_one(&mut slot) {
         slot.run();
         count += 1;
     }
@@ -105,7 +105,7 @@ fn permits_are_never_overdrawn() {
         });
         let first = push(&room, &ran, 0);
         let mut slot = Slot::empty();
-        let popped = room.pop(&mut slot, || ());
+        let popped = room.take_one(&mut slot);
         if popped {
             slot.run();
         }

@@ -217,6 +217,12 @@ impl<G: Gate> Room<G> {
         }
     }
 
+    /// As [`Room::pop`], by one who comes once.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn take_one(&self, slot: &mut Slot) -> bool {
+        self.pop(slot, &mut self.taker(), || ())
+    }
+
     /// As [`Room::pop`], for those who know what [`kind`] of queue it is. Inlined into a worker's loop.
     #[inline(always)]
     pub(crate) fn pop_as<const KIND: u8>(

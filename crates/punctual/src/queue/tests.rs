@@ -153,7 +153,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
                     assert!(model.is_empty());
                 }
                 _ => {
-                    let popped = room.pop(&mut slot, || ());
+                    let popped = room.take_one(&mut slot);
                     assert_eq!(popped, !model.is_empty(), "seed {seed}, step {number}");
                     if let Some((number, _)) = model.pop_front() {
                         run(&mut slot);
@@ -164,7 +164,7 @@ fn agrees_with_a_vec_deque_through_sweeps_and_drains() {
             let (tally, (), ()) = room.tally(|| (), |()| ());
             assert_eq!(tally.waiting(), model.len() as u64, "seed {seed}, step {number}");
         }
-        while room.pop(&mut slot, || ()) {
+        while room.take_one(&mut slot) {
             run(&mut slot);
             expected.push(model.pop_front().unwrap().0);
         }
@@ -191,9 +191,9 @@ fn dead_entries_ask_for_a_sweep_at_their_bound() {
     room.sweep();
     assert!(!room.is_empty(), "the closure is still there");
     let mut slot = Slot::empty();
-    assert!(room.pop(&mut slot, || ()));
+    assert!(room.take_one(&mut slot));
     slot.run();
-    assert!(!room.pop(&mut slot, || ()));
+    assert!(!room.take_one(&mut slot));
 }
 
 #[test]

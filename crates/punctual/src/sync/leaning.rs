@@ -417,10 +417,10 @@ mod tests {
             looks
         };
         assert_eq!(looks_until_it_leans(), 0);
-        let waits: Vec<u32> = (0..9).map(|_| looks_until_it_leans()).collect();
+        let waits: Vec<u32> = (0..13).map(|_| looks_until_it_leans()).collect();
         assert!(waits.is_sorted(), "{waits:?}");
         assert_eq!(waits[0], 1);
-        assert!(waits[8] > 1000 && waits[8] <= Habit::LONGEST, "{waits:?}");
+        assert!(waits[12] > 1000 && waits[12] <= Habit::LONGEST, "{waits:?}");
         // It stays for long, and the next time is soon again.
         (0..100).for_each(|_| assert!(!habit.look(true)));
         assert!(!habit.look(false));

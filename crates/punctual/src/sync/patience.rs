@@ -9,6 +9,7 @@ use super::spin_loop;
 
 /// One of those.
 #[derive(Debug)]
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) struct Regular<'a, T> {
     lean: Lean<'a, T>,
     habit: Habit,

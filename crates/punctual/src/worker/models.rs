@@ -59,7 +59,7 @@ impl Site {
         let mut slot = Slot::empty();
         let mut searching = self.idle.search();
         loop {
-            if self.room.pop(&mut slot, || ()) {
+            if self.room.take_one(&mut slot) {
                 slot.run();
                 if let Some(searching) = searching
                     && self.idle.found(searching)

@@ -69,7 +69,7 @@ impl Scene {
     fn take_all(&self) -> usize {
         let mut slot = Slot::empty();
         let mut taken = 0;
-        while self.room.pop(&mut slot, || ()) {
+        while self.room.take_one(&mut slot) {
             let entry = slot.take_entry().expect("nothing else was pushed");
             // SAFETY: `pop` claimed it, and this is its one run.
             assert_eq!(unsafe { entry.run() }, End::Finished);

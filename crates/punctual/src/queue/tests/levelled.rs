@@ -310,7 +310,7 @@ impl History {
                 .pop_first(&mut slot, |()| ())
                 .expect("nothing is reserved")
         } else {
-            self.room.pop(&mut slot, || ())
+            self.room.take_one(&mut slot)
         };
         assert_eq!(found, next.is_some(), "{} wait", self.waiting.len());
         let Some(place) = next else { return };
