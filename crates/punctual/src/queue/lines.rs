@@ -2,7 +2,7 @@
 //!
 //! In: records at the [`Tails`], under the producers' lock, each at the end of its level. Out: records at the [`Heads`],
 //! under the consumers' lock, from the level that the rule chooses. Between them, as in a plain room, whole chains: all
-//! levels whose head is dry are filled in one visit. A bitmap of tails that hold records is kept outside the locks
+//! levels whose head is dry are filled in one visit; only a record that is alone goes past the heads. A bitmap of tails that hold records is kept outside the locks
 //! ([`Fresh`]), so that a visit is made only when there is something to fetch.
 //!
 //! Where the rule is aging each record has its age before it: how many were accepted before it, and when. Otherwise a

@@ -217,10 +217,25 @@ impl<G: Gate> Room<G> {
         }
     }
 
-    /// As [`Room::pop`], by one who comes once.
+    /// As [`Room::pop`], by one who comes once, and on whom the lock leans.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn take_one(&self, slot: &mut Slot) -> bool {
-        self.pop(slot, &mut self.taker(), || ())
+        let mut taker = self.taker();
+        taker.lean();
+        self.pop(slot, &mut taker, || ())
+    }
+
+    /// The same as a worker does, that knows what [`kind`] of queue it is.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(crate) fn take_one_of(&self, kind: u8, slot: &mut Slot) -> bool {
+        let mut taker = self.taker();
+        taker.lean();
+        match kind {
+            kind::STRICT => self.pop_as::<{ kind::STRICT }>(slot, &mut taker, || ()),
+            kind::AGING => self.pop_as::<{ kind::AGING }>(slot, &mut taker, || ()),
+            kind::SHARES => self.pop_as::<{ kind::SHARES }>(slot, &mut taker, || ()),
+            _ => self.pop(slot, &mut taker, || ()),
+        }
     }
 
     /// As [`Room::pop`], for those who know what [`kind`] of queue it is. Inlined into a worker's loop.

@@ -1,7 +1,7 @@
 //! A room with levels: which one is served, and how urgent what waits is.
 //!
 //! In: the ends of the levels, under their locks. Out: the task that the rule chooses. A visit of the producers' lock fills
-//! the heads of all levels that need it; where one level holds tasks, no rule is asked.
+//! the heads of all levels that need it, or takes what is alone there; where one level holds tasks, no rule is asked.
 
 use super::{Consumers, Room, Taken};
 use crate::queue::kind;

@@ -5,7 +5,7 @@ use super::{Log, cancel, push_to, reference_to, run, with_ballast};
 use crate::Priority;
 use crate::queue::room::Room;
 use crate::queue::rules::{Aging, Rule, Shares};
-use crate::queue::{Capacity, Discipline};
+use crate::queue::{Capacity, Discipline, kind};
 use crate::sync::Arc;
 use crate::task::Class;
 use crate::task::block::{Entry, Origin, Reference};
@@ -38,6 +38,14 @@ enum Plain {
 }
 
 impl Plain {
+    fn kind(&self) -> u8 {
+        match self {
+            Plain::Strict => kind::STRICT,
+            Plain::Aging => kind::AGING,
+            Plain::Shares(..) => kind::SHARES,
+        }
+    }
+
     /// Where the next one stands in the list.
     fn next(&self, waiting: &[Known], now: Tick) -> Option<usize> {
         let by = |key: &dyn Fn(&Known) -> (u64, u64)| {
@@ -310,7 +318,7 @@ impl History {
                 .pop_first(&mut slot, |()| ())
                 .expect("nothing is reserved")
         } else {
-            self.room.take_one(&mut slot)
+            self.room.take_one_of(self.rule.kind(), &mut slot)
         };
         assert_eq!(found, next.is_some(), "{} wait", self.waiting.len());
         let Some(place) = next else { return };
