@@ -3,7 +3,7 @@
 //! In: a lock that a worker takes for each task. Out: the lock, or a while has passed. Beside it what the worker knows of it from
 //! the last time.
 
-use super::leaning::{Habit, Lean, LeaningGuard, LeaningLock};
+use super::leaning::{Lean, LeaningGuard, LeaningLock};
 #[cfg(not(any(loom, shuttle)))]
 use super::spin_loop;
 
@@ -57,6 +57,45 @@ impl<'a, T> Regular<'a, T> {
     }
 }
 
+/// When a thread lets a lock lean on it: soon, but the later the more often it was taken away of late.
+#[derive(Debug)]
+struct Habit {
+    leans: bool,
+    /// Looks that pass after it was taken away; and how many of them are left.
+    wait: u32,
+    left: u32,
+}
+
+impl Habit {
+    /// With some sixty tasks between two looks, a few hundred thousand tasks.
+    const LONGEST: u32 = 4096;
+
+    fn new() -> Self {
+        Habit {
+            leans: false,
+            wait: 1,
+            left: 0,
+        }
+    }
+
+    /// A look, with what the thread knows: whether it leans. Says whether it should from now on.
+    fn look(&mut self, leans: bool) -> bool {
+        if leans {
+            self.leans = true;
+            self.wait = (self.wait / 2).max(1);
+            return false;
+        }
+        if std::mem::take(&mut self.leans) {
+            self.left = self.wait;
+            self.wait = (self.wait * 4).min(Self::LONGEST);
+        }
+        let is_time = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        self.leans = is_time;
+        is_time
+    }
+}
+
 /// How long he stays away: the longer, the more often it was found taken of late.
 ///
 /// Two workers with tiny tasks spend more time on getting the queue's lines from each other's caches than on the tasks. If one of
@@ -92,7 +131,7 @@ impl Patience {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::Patience;
+    use super::{Habit, Patience};
 
     #[test]
     fn who_finds_it_taken_now_and_then_stays_away_no_longer_and_who_always_does_for_the_longest() {
@@ -107,5 +146,24 @@ mod tests {
             patience.was_free();
         }
         assert_eq!(patience.0, Patience::MOST - 1);
+    }
+
+    #[test]
+    fn a_habit_waits_the_longer_the_more_often_it_was_in_vain() {
+        let mut habit = Habit::new();
+        let mut looks_until_it_leans = || {
+            let looks = (0..).find(|_| habit.look(false)).unwrap();
+            assert!(!habit.look(true), "it leans");
+            looks
+        };
+        assert_eq!(looks_until_it_leans(), 0);
+        let waits: Vec<u32> = (0..13).map(|_| looks_until_it_leans()).collect();
+        assert!(waits.is_sorted(), "{waits:?}");
+        assert_eq!(waits[0], 1);
+        assert!(waits[12] > 1000 && waits[12] <= Habit::LONGEST, "{waits:?}");
+        // It stays for long, and the next time is soon again.
+        (0..100).for_each(|_| assert!(!habit.look(true)));
+        assert!(!habit.look(false));
+        assert!(habit.look(false));
     }
 }
