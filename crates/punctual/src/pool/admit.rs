@@ -12,6 +12,7 @@ use super::engine::Engine;
 use super::line::Permit;
 use crate::Reason;
 use crate::queue::producers::Producers;
+use crate::queue::recent::Came;
 use crate::queue::{Capacity, Refusal};
 use crate::sync::{Arc, Guard};
 use crate::task::Class;
@@ -104,13 +105,27 @@ impl Engine {
     pub(super) fn admit_to_level<P: Payload>(
         self: &Arc<Self>,
         class: Class,
+        payload: P,
+    ) -> Result<bool, Refused<P>> {
+        if self.room.is_aging() {
+            self.admit_to_level_as::<true, P>(class, payload)
+        } else {
+            self.admit_to_level_as::<false, P>(class, payload)
+        }
+    }
+
+    #[inline(always)]
+    fn admit_to_level_as<const AGED: bool, P: Payload>(
+        self: &Arc<Self>,
+        class: Class,
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
         let stamp = self.idle.read().searchers() == 0;
-        let came = self.room.came();
+        // Before the lock: others need not wait for that.
+        let came = if AGED { Came::now() } else { Came::default() };
         let mut producers = self.room.producers();
         if producers.are_levels_open() {
-            match producers.push_to_level(&self.room, class, payload, came, stamp, &self.clock) {
+            match producers.push_to_level::<AGED, P>(&self.room, class, payload, came, stamp, &self.clock) {
                 Ok(()) => {
                     drop(producers);
                     return Ok(self.idle.notify());

@@ -14,7 +14,7 @@ pub(crate) mod locals;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod producers;
-mod recent;
+pub(crate) mod recent;
 pub(crate) mod room;
 mod rules;
 mod segment;

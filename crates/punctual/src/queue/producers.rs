@@ -281,16 +281,18 @@ impl<G: Gate> Producers<G> {
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
-        if self.levels.is_some() {
-            self.push_to_level(room, class, payload, Came::default(), stamp, clock)
-        } else {
-            self.push_plain(room, class, payload, stamp, clock)
+        match &self.levels {
+            None => self.push_plain(room, class, payload, stamp, clock),
+            Some(levels) if levels.is_aging() => {
+                self.push_to_level::<true, P>(room, class, payload, Came::default(), stamp, clock)
+            }
+            Some(_) => self.push_to_level::<false, P>(room, class, payload, Came::default(), stamp, clock),
         }
     }
 
-    /// As [`Producers::push`], where there are levels; `came` was noted before the lock.
+    /// As [`Producers::push`], where there are levels, and records have an age or not; `came` was noted before the lock.
     #[inline(always)]
-    pub(crate) fn push_to_level<P: Payload>(
+    pub(crate) fn push_to_level<const AGED: bool, P: Payload>(
         &mut self,
         room: &Room<G>,
         class: Class,
@@ -302,7 +304,7 @@ impl<G: Gate> Producers<G> {
         let Some(levels) = &mut self.levels else {
             unreachable!("asked of a plain room")
         };
-        levels.push(&room.fresh, self.pushed, (class, payload), came, stamp, clock)?;
+        levels.push::<AGED, P>(&room.fresh, self.pushed, (class, payload), came, stamp, clock)?;
         self.count_pushed(room);
         Ok(())
     }

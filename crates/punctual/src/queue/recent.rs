@@ -30,7 +30,7 @@ pub(crate) struct Came {
 
 impl Came {
     #[inline(always)]
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Came {
             count: cycles(),
             was_asked: false,

@@ -21,9 +21,14 @@ impl Tails {
         usize::from(class.priority().number()).min(self.last)
     }
 
+    /// Whether each record has its age before it.
+    pub(in crate::queue) fn is_aging(&self) -> bool {
+        self.ages
+    }
+
     /// Writes a record at the end of its level; `order` is how many were accepted before it. `Err`: bring a segment.
     #[inline(always)]
-    pub(in crate::queue) fn push<P: Payload>(
+    pub(in crate::queue) fn push<const AGED: bool, P: Payload>(
         &mut self,
         fresh: &Fresh,
         order: u64,
@@ -34,7 +39,8 @@ impl Tails {
     ) -> Result<(), P> {
         let level = self.level_of(class);
         let line = &mut self.tails[level];
-        let pushed = if self.ages {
+        debug_assert_eq!(AGED, self.ages);
+        let pushed = if AGED {
             let arrived = self.recent.tick_at(came.count(), clock);
             let age = [rank(order + 1, level), arrived];
             // What is shown only may be as rough as that.

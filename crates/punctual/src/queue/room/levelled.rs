@@ -90,10 +90,10 @@ impl<G: Gate> Room<G> {
         }
     }
 
-    /// Noted by one who is about to submit: where the room has no use for it, nothing.
+    /// Whether who waits becomes more urgent.
     #[inline(always)]
-    pub(crate) fn came(&self) -> Came {
-        if self.ages { Came::now() } else { Came::default() }
+    pub(crate) fn is_aging(&self) -> bool {
+        self.ages
     }
 
     /// The level of a task with this class; 0 in a plain room.
