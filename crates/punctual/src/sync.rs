@@ -14,6 +14,7 @@ pub(crate) mod futex;
 pub(crate) mod leaning;
 pub(crate) mod lock;
 mod patience;
+pub(crate) mod process;
 pub(crate) mod thread;
 pub(crate) mod wait;
 

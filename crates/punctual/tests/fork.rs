@@ -10,7 +10,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use support::{LONG, hold};
 
@@ -177,6 +177,42 @@ fn fault_25_awaiting_a_parents_task_in_the_child_is_an_error() {
     assert_eq!(code, Some(ALL_WELL), "31: another answer; 32: pending, for ever");
     drop(held);
     assert_eq!(awaited.join().unwrap(), 2);
+}
+
+/// In the child the task returns, and its thread, the last one there, ends: whoever else held the pool's locks is not there to
+/// give them back. The pool's only worker is the one that would like to have a lock to itself.
+#[test]
+fn fault_25_a_task_that_forks_and_returns_in_the_child_ends_it() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for round in 0..60 {
+        let pool = single("parent", OnDrop::Close);
+        // Its worker's first task: it has not had the lock to itself yet.
+        pool.control().pause();
+        let child = pool.submit(second::fork).unwrap();
+        // Who asks for the place of the last holds the locks for as long as it takes to count.
+        let waiting: Vec<_> = (0..2000).map(|_| pool.submit(|| ()).unwrap()).collect();
+        let last = waiting.last().unwrap().task_ref();
+        let over = Arc::new(AtomicBool::new(false));
+        let looking = Arc::new(Barrier::new(3));
+        let lookers: Vec<_> = (0..2)
+            .map(|_| {
+                let (last, over, looking) = (last.clone(), over.clone(), looking.clone());
+                std::thread::spawn(move || {
+                    looking.wait();
+                    while !over.load(SeqCst) {
+                        let _ = last.explain();
+                    }
+                })
+            })
+            .collect();
+        looking.wait();
+        pool.control().resume();
+        let ended = child.join().unwrap().expect("this is the parent").await_end();
+        over.store(true, SeqCst);
+        lookers.into_iter().for_each(|looker| looker.join().unwrap());
+        assert_eq!(ended, Some(ALL_WELL), "round {round}; none: the child hung");
+        assert!(pool.close().terminated);
+    }
 }
 
 /// A child has no thread that would end a visit that one of its parent's was in the middle of: its pools end all the same.

@@ -1,23 +1,17 @@
-//! Which process is this?
+//! What happens to pools in a fork.
 //!
-//! In: nothing. Out: a number that changes in a child made by `fork`. Threads are not copied by a fork, so a pool's
+//! In: a fork, as the system tells of it. Out: a [`generation`] that is another in the child, and nothing there that waits for the parent's
+//! threads. Threads are not copied by a fork, so a pool's
 //! copy in the child can run nothing; every call on it answers with an error instead of waiting for ever. A handler
 //! registered with the system counts the forks, because asking for the process number costs a system call each time.
 
 #![allow(unsafe_code)]
 
-use crate::sync::unmodelled::{AtomicU32, Relaxed};
+#[cfg(all(unix, not(any(loom, shuttle))))]
+use crate::sync::process::begin_generation;
+pub(crate) use crate::sync::process::generation;
 #[cfg(all(unix, not(any(loom, shuttle))))]
 use crate::task::{recycle, visit};
-
-static GENERATION: AtomicU32 = AtomicU32::new(0);
-
-/// The generation of this process; remembered by pools and tasks when they are made.
-#[inline]
-pub(crate) fn generation() -> u16 {
-    // Two processes of one line are told apart unless 65 536 forks lie between them.
-    GENERATION.load(Relaxed) as u16
-}
 
 /// Makes sure that forks are counted.
 #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -33,7 +27,7 @@ pub(crate) fn watch() {
     extern "C" fn in_child() {
         recycle::let_go_after_fork();
         visit::clear_after_fork();
-        GENERATION.fetch_add(1, Relaxed);
+        begin_generation();
     }
     ONCE.call_once(|| {
         // SAFETY: the first handler takes locks, as one is meant to; those that run after the copy only touch atomics,

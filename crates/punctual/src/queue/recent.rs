@@ -21,7 +21,8 @@ const LESSONS: u32 = 64;
 /// Readings that are further apart teach nothing: their quotient might not fit.
 const FAR: Tick = 1 << 30;
 
-/// The count as somebody came, if it was read then: 0 says that it was not.
+/// The count as somebody came, if it was read then: 0 says that it was not. Who is held up after that, before he has the lock, goes by
+/// a time that is past: in his own choice, of one task.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Came {
     count: u64,

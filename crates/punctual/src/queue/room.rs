@@ -255,13 +255,15 @@ impl<G: Gate> Room<G> {
             let consumers = match taker.try_lock() {
                 Some(consumers) => consumers,
                 None => {
+                    let consumers = self.consumers.lock();
+                    // The wait may have been long.
                     came = came.again();
-                    self.consumers.lock()
+                    consumers
                 }
             };
             if consumers.heed != usual {
                 drop(consumers);
-                return self.pop_heeding(slot, heed);
+                return self.pop_heeding(slot, taker, heed);
             }
             let taken = if KIND == kind::PLAIN {
                 self.take(consumers, slot)
@@ -280,9 +282,9 @@ impl<G: Gate> Room<G> {
     }
 
     #[cold]
-    fn pop_heeding(&self, slot: &mut Slot, heed: impl FnOnce()) -> bool {
+    fn pop_heeding(&self, slot: &mut Slot, taker: &mut Taker<'_>, heed: impl FnOnce()) -> bool {
         let found = loop {
-            let consumers = self.consumers.lock();
+            let consumers = taker.try_lock().unwrap_or_else(|| self.consumers.lock());
             // Exact: the flag changes under both locks.
             if self.paused.load(Relaxed) {
                 break false;

@@ -82,7 +82,7 @@ impl Habit {
     fn look(&mut self, leans: bool) -> bool {
         if leans {
             self.leans = true;
-            self.wait = (self.wait / 2).max(1);
+            self.wait = (self.wait - self.wait.div_ceil(8)).max(1);
             return false;
         }
         if std::mem::take(&mut self.leans) {

@@ -22,6 +22,7 @@ use super::block::{Header, Reference};
 use super::record::Table;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicPtr};
+use crate::sync::process::generation;
 use crate::sync::{Arc, Lock, asymmetric};
 use std::ptr::{NonNull, null_mut};
 
@@ -104,6 +105,8 @@ pub(crate) struct Stage {
     /// Somebody looks, and holds `gaze`.
     is_looked_at: AtomicBool,
     gaze: Lock<()>,
+    /// Of the process in which it is looked at.
+    generation: u16,
 }
 
 /// A task that somebody was seen to run.
@@ -120,6 +123,7 @@ impl Stage {
             top: AtomicPtr::new(null_mut()),
             is_looked_at: AtomicBool::new(false),
             gaze: Lock::new(()),
+            generation: generation(),
         }
     }
 
@@ -144,7 +148,10 @@ impl Stage {
 
     #[cold]
     fn wait_until_seen(&self) {
-        drop(self.gaze.lock());
+        // In a forked child whoever looked is not there, and would be waited for in vain.
+        if self.generation == generation() {
+            drop(self.gaze.lock());
+        }
     }
 
     /// Shows the frame of a task inside the others, until [`Stage::leave`].

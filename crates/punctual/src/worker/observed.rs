@@ -26,6 +26,9 @@ impl Worker<'_> {
         } else {
             self.run_observed(runner, slot, count);
         }
+        if !MEASURES && count.is_multiple_of(TIME_EVERY) {
+            self.lean();
+        }
         if KIND != kind::PLAIN {
             // An emptied slot still tells what it held.
             self.post.counters.ended_at(slot.class().priority().number());
@@ -90,12 +93,15 @@ impl Worker<'_> {
         if engine.clock.is_manual() {
             self.post.label.lock().take();
         }
-        self.lean();
+        if timed {
+            self.lean();
+        }
     }
 
-    /// A pool's only worker shares the consumers' lock with hardly anybody.
+    /// Now and then, not with each task: a pool's only worker shares the consumers' lock with hardly anybody. Not if the task has
+    /// forked, in the child: who held the lock may not be here.
     fn lean(&mut self) {
-        if self.engine.size().max == 1 {
+        if self.engine.size().max == 1 && !self.engine.is_forked() {
             self.taker.lean();
         }
     }

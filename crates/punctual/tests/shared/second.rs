@@ -126,38 +126,67 @@ fn each_line(
 /// Runs `child` in a fork of this process and gives its exit code: 99 if it panicked, 98 if it was killed, `None` if it
 /// hung. Nothing may be printed there: the parent's lock on standard output may have been copied in a held state.
 pub(crate) fn in_fork(child: impl FnOnce() -> i32) -> Option<i32> {
-    // Closed when the child has ended, however that comes about.
-    let (end, held_by_the_child) = std::io::pipe().expect("a pipe");
-    // SAFETY: the child only uses this library, the allocator (whose locks the C library resets in the child) and
-    // atomics, and leaves by `_exit`.
-    let pid = match unsafe { libc::fork() } {
-        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
-        0 => {
+    match fork() {
+        Some(forked) => forked.await_end(),
+        None => {
             let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
             // SAFETY: ends the child without running the parent's exit handlers.
             unsafe { libc::_exit(code) }
         }
+    }
+}
+
+/// A child of this process.
+pub(crate) struct Forked {
+    pid: libc::pid_t,
+    /// Closed when the child has ended, however that comes about.
+    end: std::io::PipeReader,
+}
+
+/// Forks; `None`: this is the child. It may leave, or let its thread end: no exit handler of the parent runs.
+pub(crate) fn fork() -> Option<Forked> {
+    extern "C" fn leave() {
+        // SAFETY: it only ends the process.
+        unsafe { libc::_exit(0) }
+    }
+    let (end, held_by_the_child) = std::io::pipe().expect("a pipe");
+    // SAFETY: the child only uses this library, the allocator (whose locks the C library resets in the child) and
+    // atomics; its first exit handler is the one registered last.
+    let pid = match unsafe { libc::fork() } {
+        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+        0 => {
+            std::mem::forget(held_by_the_child);
+            // SAFETY: a function of the right kind.
+            unsafe { libc::atexit(leave) };
+            return None;
+        }
         pid => pid,
     };
-    drop(held_by_the_child);
-    let mut end_of_pipe = libc::pollfd {
-        fd: end.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one record, which is writable, with a descriptor that is open.
-    let has_ended = unsafe { libc::poll(&raw mut end_of_pipe, 1, FORK_LIMIT.as_millis() as i32) } == 1;
-    let mut status = 0;
-    // SAFETY: our own child, which has not been waited for, and `status` is writable.
-    unsafe {
-        if !has_ended {
-            libc::kill(pid, libc::SIGKILL);
+    Some(Forked { pid, end })
+}
+
+impl Forked {
+    /// Its exit code, or 98; `None`: it hung, and was killed.
+    pub(crate) fn await_end(self) -> Option<i32> {
+        let mut end_of_pipe = libc::pollfd {
+            fd: self.end.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one record, which is writable, with a descriptor that is open.
+        let has_ended = unsafe { libc::poll(&raw mut end_of_pipe, 1, FORK_LIMIT.as_millis() as i32) } == 1;
+        let mut status = 0;
+        // SAFETY: our own child, which has not been waited for, and `status` is writable.
+        unsafe {
+            if !has_ended {
+                libc::kill(self.pid, libc::SIGKILL);
+            }
+            assert_eq!(libc::waitpid(self.pid, &raw mut status, 0), self.pid);
         }
-        assert_eq!(libc::waitpid(pid, &raw mut status, 0), pid);
-    }
-    match has_ended {
-        false => None,
-        true if libc::WIFEXITED(status) => Some(libc::WEXITSTATUS(status)),
-        true => Some(98),
+        match has_ended {
+            false => None,
+            true if libc::WIFEXITED(status) => Some(libc::WEXITSTATUS(status)),
+            true => Some(98),
+        }
     }
 }
