@@ -83,6 +83,12 @@ impl Shares {
     #[inline(always)]
     pub(super) fn choose(&mut self, heads: &Heads<'_>, first: usize) -> usize {
         let occupied = heads.occupied;
+        // Nobody who waits has a smaller pass than `now`, and of equal ones the most urgent goes first. Whoever came back beside it is
+        // welcomed at the next choice: until then `now` stays what it is.
+        if self.weighted >> first & 1 == 1 && self.ranks[first] <= rank(self.now, first) {
+            self.seen &= occupied;
+            return first;
+        }
         if occupied & !self.seen != 0 {
             self.welcome(occupied & !self.seen);
         }
