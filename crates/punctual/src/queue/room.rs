@@ -246,6 +246,7 @@ impl<G: Gate> Room<G> {
         taker: &mut Taker<'_>,
         heed: impl FnOnce(),
     ) -> bool {
+        debug_assert!(taker.is_at(&self.consumers), "a taker of another room");
         let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
             let mut came = Came::default();

@@ -1,7 +1,7 @@
 //! A lock that leans on one thread: whoever comes again and again takes it without a locked instruction.
 //!
 //! In: a thread that takes a lock again and again ([`Lean`]). Out: the lock leans on it, and it comes and goes by plain loads
-//! and stores, until another one takes the lock, which ends it. Nobody has to know whether it leans: [`Lock::lock`] works as
+//! and stores, until another one takes the lock, which ends it. Nobody has to know whether it leans: `Lock::lock` works as
 //! ever, the first time in some microseconds. When a thread should lean says its
 //! [`Habit`](super::patience).
 //!

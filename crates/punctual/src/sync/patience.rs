@@ -28,6 +28,11 @@ impl<'a, T> Regular<'a, T> {
         }
     }
 
+    /// Whether this is the lock.
+    pub(crate) fn is_at(&self, lock: &LeaningLock<T>) -> bool {
+        std::ptr::eq(self.lean.lock(), lock)
+    }
+
     /// Tries to take the lock. One who finds it taken stays away for a while.
     #[inline(always)]
     pub(crate) fn try_lock(&mut self) -> Option<LeaningGuard<'a, T>> {
