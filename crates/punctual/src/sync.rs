@@ -78,6 +78,24 @@ pub(crate) fn stand_back() {
     yield_now();
 }
 
+/// Waits while something is so that another thread ends within some instructions, unless it has lost its processor.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) fn wait_while(is_so: impl Fn() -> bool) {
+    const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+    const YIELDS: u32 = 16;
+    let mut looks = 0;
+    while is_so() {
+        looks += 1;
+        if looks < SPINS {
+            spin_loop();
+        } else if looks < SPINS + YIELDS {
+            yield_now();
+        } else {
+            stand_back();
+        }
+    }
+}
+
 /// Whether two threads can run at once: on one core, a spin only keeps the awaited thread from running. In the models
 /// it would only multiply the schedules.
 pub(crate) fn is_multi_core() -> bool {

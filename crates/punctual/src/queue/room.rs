@@ -177,6 +177,12 @@ impl<G: Gate> Room<G> {
         Regular::at(&self.consumers)
     }
 
+    /// Whether the consumers' lock leans on a worker, at a glance.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(crate) fn does_lean(&self) -> bool {
+        self.consumers.does_lean()
+    }
+
     /// Brings a segment to the producers, from the spares or fresh.
     #[cold]
     pub(crate) fn bring(&self) {

@@ -43,7 +43,7 @@ use super::block::Header;
 use super::home::{Home, HomeRef};
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
-use crate::sync::{Padded, asymmetric, spin_loop, stand_back, yield_now};
+use crate::sync::{Padded, asymmetric, wait_while, yield_now};
 use std::ptr::null_mut;
 
 #[cfg(not(any(loom, shuttle)))]
@@ -51,11 +51,6 @@ pub(crate) use imp::clear_after_fork;
 pub(crate) use imp::{Visit, wait_until_left};
 
 const NOWHERE: usize = 0;
-
-/// Looks at a slot before the first yield: a visit is shorter than this, unless its thread lost its processor. Before it
-/// does more than yield.
-const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
-const YIELDS: u32 = SPINS + 16;
 
 /// The system is asked so often for its half of the fence.
 const TRIES: u32 = 16;
@@ -169,17 +164,7 @@ impl Slots {
             return false;
         }
         for slot in self.iter() {
-            let mut looks = 0;
-            while slot.visited.load(Acquire) == home {
-                looks += 1;
-                if looks < SPINS {
-                    spin_loop();
-                } else if looks < YIELDS {
-                    yield_now();
-                } else {
-                    stand_back();
-                }
-            }
+            wait_while(|| slot.visited.load(Acquire) == home);
         }
         true
     }

@@ -109,7 +109,6 @@ impl Worker<'_> {
     /// In a forked child: nothing of the pool may be touched any more, whoever held its locks is not here.
     pub(super) fn abandon(&self) {
         self.taker.abandon();
-        self.due_taker.abandon();
     }
 
     /// Notes the task in the slot, and what came of it on its way.
@@ -133,5 +132,32 @@ impl Worker<'_> {
             recording.stole(self.post.number, subject, begin);
         }
         tape.begin(subject, begin);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use crate::{Executor, Pool};
+
+    /// Asked from inside the second task, since the first may lean only when it is over.
+    fn leans(workers: usize) -> bool {
+        let pool = Pool::fixed(workers).unwrap();
+        let engine = Executor::engine(&pool).clone();
+        pool.submit(|| ()).unwrap().join().unwrap();
+        let leans = pool
+            .submit(move || engine.room.does_lean())
+            .unwrap()
+            .join()
+            .unwrap();
+        assert!(pool.close().terminated);
+        leans
+    }
+
+    #[test]
+    fn the_lock_leans_on_a_pools_only_worker_and_on_none_of_two() {
+        assert!(leans(1));
+        for _ in 0..20 {
+            assert!(!leans(2));
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-/// One comes with a token while another takes the lock away.
+/// It leans on one, and another takes it away.
 #[test]
 fn leaning_excludes() {
     crate::models::model_with_fences(3, || {
@@ -82,7 +82,7 @@ fn who_sleeps_while_it_leans_is_woken() {
     });
 }
 
-/// It leans on one, which gives it back, and then on another: each alone inside, also when a third takes it away.
+/// It leans on one, which gives it back, and then on another: each alone inside, also when the other takes it away.
 #[test]
 fn it_leans_on_another_after_the_first() {
     crate::models::model_with_fences(2, || {

@@ -1,7 +1,7 @@
 //! A lock that leans: on one, on another after that, and taken away by others.
 
 use super::*;
-use crate::sync::start_thread;
+use crate::sync::{spin_loop, start_thread};
 use std::sync::Arc;
 
 #[test]
