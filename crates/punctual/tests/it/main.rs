@@ -47,6 +47,8 @@ mod rejecting;
 mod repeating;
 /// Closures that borrow.
 mod scoping;
+/// Regressions: safe code that once led to undefined behaviour, a hang or a wrong answer where two features meet.
+mod sound;
 /// Spring's task scheduler: `SPR-..`.
 mod spring;
 /// Workers with deques that steal: `FJP-..`, `KOT-01` to `KOT-09`, `KOT-20`, `KOT-21`; fork and join.

@@ -1,0 +1,1 @@
+//! References to tasks and futures that have ended, and what they keep.

@@ -1,0 +1,1 @@
+//! Waits inside of tasks that must end or be told.
