@@ -1,0 +1,209 @@
+//! Actions on a pool's life: pauses, sizes, settings, ends; pools that live for a moment; forks.
+
+use super::Actor;
+use crate::body::Work;
+use crate::gate::outside;
+use crate::settings::{self, capacity, micros};
+use punctual::{AtShutdown, Lanes, Pool, task::Token};
+use std::time::Duration;
+
+/// The caretaker resumes too, in case a refused closure that runs here waits for a worker.
+pub(super) fn pause(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    let control = actor.world.control.clone();
+    if actor.rng.bool() { pool.pause() } else { control.pause() }
+    for _ in 0..actor.rng.u8(0..4) {
+        super::submits::submit(actor);
+    }
+    if actor.rng.bool() { pool.resume() } else { control.resume() }
+}
+
+pub(super) fn resize(actor: &mut Actor) {
+    let core = actor.rng.usize(0..=3);
+    let max = (core + actor.rng.usize(0..=2)).max(1);
+    match actor.world.pool() {
+        Some(pool) if actor.rng.bool() => drop(pool.resize(core, max)),
+        _ => drop(actor.world.control.resize(core, max)),
+    }
+}
+
+pub(super) fn set(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    let rng = &mut actor.rng;
+    // A pool that stays open for what is delayed would never end by itself.
+    let policy = if actor.world.stays && rng.bool() { AtShutdown::Run } else { AtShutdown::Drop };
+    match rng.u8(0..6) {
+        0 => drop(pool.set_keep_alive(Duration::from_micros(rng.u64(1..10_000)))),
+        1 => drop(pool.set_core_timeout(rng.bool())),
+        2 => drop(pool.set_capacity(capacity(rng))),
+        3 => pool.set_reject(settings::reject(rng)),
+        4 => pool.set_delayed_at_shutdown(policy),
+        _ => pool.set_repeating_at_shutdown(policy),
+    }
+}
+
+pub(super) fn prestart(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    if actor.rng.bool() {
+        pool.prestart();
+    } else {
+        pool.prestart_one();
+    }
+}
+
+pub(super) fn drain(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    for unrun in pool.drain() {
+        actor.world.unrun.put(&mut actor.rng, unrun);
+    }
+}
+
+pub(super) fn unrun(actor: &mut Actor) {
+    let Some(unrun) = actor.world.unrun.take(&mut actor.rng) else { return };
+    drop((unrun.name().map(str::len), unrun.id()));
+    if actor.rng.bool()
+        && let Err(payload) = outside(|| unrun.run())
+    {
+        crate::ledger::check_payload(&*payload);
+    }
+}
+
+pub(super) fn wait_idle(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    pool.wait_idle(micros(&mut actor.rng, 1_000));
+}
+
+pub(super) fn await_termination(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    pool.await_termination(micros(&mut actor.rng, 1_000));
+}
+
+pub(super) fn shutdown(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    pool.shutdown();
+}
+
+pub(super) fn stop(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    for unrun in pool.stop() {
+        actor.world.unrun.put(&mut actor.rng, unrun);
+    }
+}
+
+pub(super) fn close(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    if !actor.world.stays {
+        let report = pool.close();
+        if !report.terminated {
+            crate::ledger::fail(&format!("close returned before the end: {report:?}"));
+        }
+    }
+}
+
+pub(super) fn close_timeout(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    drop(pool.close_timeout(micros(&mut actor.rng, 2_000)));
+}
+
+pub(super) fn close_with(actor: &mut Actor) {
+    let Some(pool) = actor.world.pool() else { return };
+    let token = Token::new();
+    let limit = micros(&mut actor.rng, 2_000);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            std::thread::sleep(limit);
+            token.cancel();
+        });
+        drop(pool.close_with(&token));
+    });
+}
+
+/// A pool that is made, used and ended at once, in one of the ways there are.
+pub(super) fn short_pool(actor: &mut Actor) {
+    let rng = &mut actor.rng;
+    let made = match rng.u8(0..8) {
+        0 => Pool::fixed(rng.usize(1..3)).ok(),
+        1 => Pool::single().ok(),
+        2 => Pool::cached(rng.usize(1..3)).ok(),
+        3 => Pool::pinned("pinned", 2).ok().and_then(|pools| pools.into_iter().next()),
+        4 => {
+            let lanes = Lanes::builder("lanes").max_threads(2).queue_capacity(8).build();
+            lanes.ok().map(|lanes| (*lanes).clone())
+        }
+        _ => settings::small(rng),
+    };
+    let Some(pool) = made else { return };
+    let mut handles = Vec::new();
+    for n in 0..actor.rng.u8(1..12) {
+        if !actor.world.ledger.has_room() {
+            return;
+        }
+        let work = Work::new(&actor.world, &mut actor.rng, &[], 1);
+        let id = work.id();
+        let delay = micros(&mut actor.rng, 300);
+        let task = pool.task(move || work.run());
+        let submitted = if n % 3 == 0 { task.after(delay) } else { task.submit() };
+        handles.extend(submitted.ok().map(|handle| (id, handle)));
+    }
+    match actor.rng.u8(0..5) {
+        0 => drop(pool.close()),
+        1 => {
+            drop(pool.close_timeout(micros(&mut actor.rng, 500)));
+            pool.await_termination(Duration::from_secs(3_600));
+        }
+        2 => {
+            drop(pool.stop());
+            pool.await_termination(Duration::from_secs(3_600));
+        }
+        3 => {
+            pool.shutdown();
+            pool.await_termination(Duration::from_secs(3_600));
+        }
+        _ => {
+            let control = pool.control();
+            drop(pool);
+            // Detached, or stopped: its last tasks end on its own threads.
+            while control.state().is_some_and(|state| state != punctual::State::Terminated) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+    for (id, handle) in handles {
+        actor.world.settle(id, handle.join());
+    }
+}
+
+/// A forked child gets answers: submitting, waiting, scopes and closing do not hang.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+pub(super) fn fork(actor: &mut Actor) {
+    if actor.rng.u8(0..3) != 0 {
+        return;
+    }
+    let Some(pool) = actor.world.pool() else { return };
+    let Some(view) = actor.world.view(&mut actor.rng) else { return };
+    // SAFETY: the child calls the library, which is what is tested, and leaves by `_exit`; it takes no lock of this program.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: without a handler, it ends a child that hangs.
+        unsafe { libc::alarm(30) };
+        let executed = view.executor.execute(|| ()).is_err();
+        let submitted = view.executor.submit(|| ()).is_err();
+        let mut ran = false;
+        view.executor.scope(|scope| scope.execute(|| ran = true));
+        let joined = pool.join(|| 1, || 2) == (1, 2);
+        let idle = pool.wait_idle(Duration::from_millis(1));
+        drop((idle, pool.close_timeout(Duration::from_millis(1))));
+        // SAFETY: ends the process without its destructors.
+        unsafe { libc::_exit(i32::from(!(executed && submitted && ran && joined))) };
+    }
+    let mut status = 0;
+    // SAFETY: the child was made above; the status is a place for an int.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    if child > 0 && waited == child && status != 0 {
+        crate::ledger::fail(&format!("a forked child ended with status {status:#x} (0xe: it hung)"));
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn fork(_: &mut Actor) {}
