@@ -43,7 +43,7 @@ pub(crate) fn allow_own_panics_only() {
 
 /// Fails unless a payload that the library handed out is one that the round made.
 pub(crate) fn check_payload(payload: &(dyn Any + Send)) {
-    if payload.downcast_ref::<Own>().is_none() && payload.downcast_ref::<String>().is_none() {
+    if payload.downcast_ref::<Own>().is_none() {
         fail("a panic arrived with a payload that no body made");
     }
 }

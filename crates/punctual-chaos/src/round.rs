@@ -78,7 +78,11 @@ fn report_lock_up(progress: &Progress, hold: bool) -> ! {
         drop(tell.send(dump.map(|dump| dump.to_json())));
     });
     match told.recv_timeout(Duration::from_secs(5)) {
-        Ok(dump) => eprintln!("dump: {}", dump.unwrap_or_else(|| "the pool is gone".to_owned())),
+        Ok(Some(dump)) => {
+            let path = std::env::temp_dir().join(format!("punctual-chaos-{}.json", SEED.load(Relaxed)));
+            eprintln!("dump: {} ({:?})", path.display(), std::fs::write(&path, dump));
+        }
+        Ok(None) => eprintln!("dump: the pool is gone"),
         Err(_) => eprintln!("dump: it hangs too"),
     }
     if hold {
@@ -172,13 +176,8 @@ fn end(world: &World, settings: &Settings, rng: &mut Rng) {
     for schedule in &schedules {
         schedule.cancel();
     }
-    let is_ended_here = end_pool(world, &pool, settings, rng);
-    if is_ended_here {
+    if end_pool(world, &pool, settings, rng) {
         check_end(world, &pool);
-    }
-    // Every handle has its answer, and nothing is kept but by handles: references and wakers go last.
-    for kept in world.kept.all() {
-        contained(|| world.settle(kept.id, kept.handle.join()));
     }
     for unrun in world.unrun.all() {
         contained(|| drop(unrun));
@@ -186,11 +185,15 @@ fn end(world: &World, settings: &Settings, rng: &mut Rng) {
     contained(|| drop(world.views.all()));
     drop(pool);
     wait_for_the_end(world);
+    // Every handle has its answer, and nothing is kept but by handles: references and wakers go last.
+    for kept in world.kept.all() {
+        contained(|| world.settle(kept.id, kept.handle.join()));
+    }
     contained(|| drop(schedules));
+    world.ledger.check();
     contained(|| drop(world.refs.all()));
     contained(|| drop(world.wakers.all()));
     contained(|| drop(world.externals.all()));
-    world.ledger.check();
 }
 
 /// Whether the pool is terminated; if not, the drop of its last owner ends it.

@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) clock: Option<ManualClock>,
     /// The pool stays open for delayed or repeating work after a shutdown.
     pub(crate) stays: bool,
+    /// Delayed tasks have places in the queue.
+    pub(crate) covers: bool,
     /// The builder, as it prints itself.
     pub(crate) text: String,
 }
@@ -145,8 +147,9 @@ fn threads(rng: &mut Rng, pool: PoolBuilder) -> PoolBuilder {
 /// A builder with random settings, and the same in words.
 fn draw(rng: &mut Rng) -> (PoolBuilder, Settings) {
     let pool = threads(rng, Pool::builder("chaos")).queue(queue(rng)).on_full(reject(rng));
+    let covers = rng.u8(0..3) == 0;
     let mut pool = hooks(rng, pool)
-        .capacity_covers_delayed(rng.u8(0..3) == 0)
+        .capacity_covers_delayed(covers)
         .inherit_priority(rng.u8(0..4) == 0);
     if rng.u8(0..5) == 0 {
         pool = pool.time_limit(micros(rng, 3_000) + Duration::from_micros(50));
@@ -173,7 +176,13 @@ fn draw(rng: &mut Rng) -> (PoolBuilder, Settings) {
         pool = pool.clock(clock);
     }
     let text = format!("{pool:?}");
-    (pool, Settings { clock, stays, text })
+    let settings = Settings {
+        clock,
+        stays,
+        covers,
+        text,
+    };
+    (pool, settings)
 }
 
 /// Draws until the settings fit each other.

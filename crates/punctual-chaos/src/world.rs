@@ -129,6 +129,8 @@ pub(crate) struct World {
     pub(crate) clock: Option<ManualClock>,
     /// The pool may stay open for what is delayed after a shutdown.
     pub(crate) stays: bool,
+    /// A delayed task has a place in the queue: while it waits, others wait for the place.
+    pub(crate) covers: bool,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) views: Bag<View>,
     pub(crate) kept: Bag<Kept>,
@@ -150,6 +152,7 @@ impl World {
             pool: Mutex::new(Some(pool)),
             clock: settings.clock.clone(),
             stays: settings.stays,
+            covers: settings.covers,
             ledger: Ledger::new(),
             views: Bag::new(),
             kept: Bag::new(),

@@ -13,7 +13,7 @@ const FAR: Duration = Duration::from_secs(100_000);
 pub(super) fn after(actor: &mut Actor) {
     let Some((view, work)) = actor.work() else { return };
     let id = work.id();
-    let is_far = actor.rng.u8(0..3) == 0;
+    let is_far = actor.rng.u8(0..3) == 0 && !actor.world.covers;
     let delay = if is_far { FAR } else { micros(&mut actor.rng, 2_000) };
     let submitted = view.executor.after(delay, move || work.run());
     actor.keep(id, is_far, submitted);
