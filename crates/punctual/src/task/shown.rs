@@ -206,7 +206,8 @@ fn sight(shown: &Shown) -> Option<Sight> {
             // SAFETY: not hidden after the heavy fence, so its worker holds the task's share until it gets the lock.
             let header = unsafe { block.as_ref() };
             let task = (!header.is_scoped()).then(|| {
-                // SAFETY: as above: the worker's share is there while this one is made.
+                // SAFETY: as above: the worker's share is there while this one is made. The body may have ended: that is no
+                // matter to a reference.
                 unsafe { Reference::of(block) }
             });
             Some(Sight {

@@ -20,9 +20,14 @@
 //! poll that it asks for.
 //!
 //! **Nobody left.** The upper half counts those who could still do something with it: wakers, the handle, a reference. A resting
-//! future that loses the last of them would rest for ever: whoever goes last gives it a record, and a worker drops it. In the
-//! same step as the last one goes, because a moment later the block may be gone. After the end the last one gives up the
-//! share of the block that they held together.
+//! future that loses the last of them would rest for ever: the last to go gives it a record, and a worker drops it. In the
+//! same step as the last one goes, because a moment later the block may be gone.
+//!
+//! **Their share.** Together they hold one share of the block: while the future is not over, and after that while the count is
+//! not zero. It changes hands with a step on this word and nowhere else: the step that makes both false gives it up (the end, or
+//! the last to go), and the step that makes the count one again after that takes another. A look through `Control` does that: the
+//! task may be over when it is made, by the share of the worker that is about to hide it (model
+//! `a_detached_future_that_ends_while_somebody_looks`).
 
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -147,13 +152,16 @@ impl Waking {
         before >> 32 == 0
     }
 
-    /// One more who could wake it. The caller is one, or the future is not over.
-    pub(crate) fn come(&self) {
+    /// One more who could wake it, made by something that holds the block: the poll, one that is counted, or another share. True:
+    /// their share had been given up, and the caller takes another.
+    #[must_use = "true: a share must be taken"]
+    pub(crate) fn come(&self) -> bool {
         let before = self.word.fetch_add(ONE, Relaxed);
         // As the standard library's `Arc`: so many are a leak, and one more would be a use after free.
         if before >> 63 != 0 {
             std::process::abort();
         }
+        before & OVER != 0 && before >> 32 == 0
     }
 
     /// One less. Unless the answer says otherwise the block is not the caller's any more.

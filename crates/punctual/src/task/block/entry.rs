@@ -266,8 +266,10 @@ unsafe impl Send for Reference {}
 unsafe impl Sync for Reference {}
 
 impl Reference {
+    /// The task may have ended, and its outcome be fixed or not: any share will do, also one that is about to be given up.
+    ///
     /// # Safety
-    /// The caller holds a share of the block.
+    /// A share of the block, the caller's or one that the caller keeps from going, is there until this returns.
     pub(crate) unsafe fn of(block: NonNull<Header>) -> Arc<Self> {
         // SAFETY: the caller's promise.
         let header = unsafe { block.as_ref() };
@@ -277,8 +279,8 @@ impl Reference {
         }
         header.state.add_reference();
         if header.class.is_future() {
-            // SAFETY: a future's block, and the caller holds a share.
-            unsafe { Header::waking(block) }.come();
+            // SAFETY: a future's block, and the caller's promise.
+            unsafe { Header::one_more(block) };
         }
         let reference = Arc::new(Reference(block));
         more.reference = Arc::downgrade(&reference);

@@ -234,6 +234,19 @@ impl Header {
         }
     }
 
+    /// One more who could wake a future: a waker's clone, a reference.
+    ///
+    /// # Safety
+    /// The block is a future's, and something that stays until this returns holds it.
+    pub(super) unsafe fn one_more(block: NonNull<Header>) {
+        // SAFETY: the caller's promise.
+        if unsafe { Header::waking(block) }.come() {
+            // Before this one can go, so the share is there when it does. The caller's own keeps the block until then.
+            // SAFETY: the caller's promise.
+            unsafe { block.as_ref() }.state.add_reference();
+        }
+    }
+
     /// One who could have woken a future goes: a waker, the handle, a reference.
     ///
     /// # Safety
@@ -268,8 +281,8 @@ fn block_of(data: *const ()) -> NonNull<Header> {
 
 unsafe fn clone(data: *const ()) -> RawWaker {
     let block = block_of(data);
-    // SAFETY: the waker that is cloned keeps the block.
-    unsafe { Header::waking(block) }.come();
+    // SAFETY: the waker that is cloned keeps the block: it is counted, or the poll's.
+    unsafe { Header::one_more(block) };
     raw(block)
 }
 

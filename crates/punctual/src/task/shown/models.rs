@@ -4,6 +4,8 @@
 //! value is dropped twice or never. The light half of the asymmetric fence is an ordinary one here.
 
 use crate::models::model_with_fences;
+use crate::task::Class;
+use crate::task::block::{Entry, Origin};
 use crate::task::models::{Books, entry, work_visibly};
 use crate::task::record::{Boxed, Payload};
 use crate::task::shown::Shown;
@@ -31,6 +33,38 @@ fn a_task_that_ends_while_somebody_looks() {
                     let task = seen.task.expect("it has a block");
                     // Its memory, also after the worker has let go.
                     assert!(task.header().side().is_some());
+                }
+            }
+        });
+        work_visibly(&home, entry, &visible);
+        looker.join().unwrap();
+    });
+}
+
+/// A future gives up what those who could wake it hold of its block, as soon as it has ended and there is none of them; and
+/// may be looked at after that, until it is hidden. The look is then one more, and the first again: red where it takes the
+/// share for given ([`Waking::come`](crate::task::waking::Waking::come)).
+#[test]
+fn a_detached_future_that_ends_while_somebody_looks() {
+    model_with_fences(2, || {
+        let home = Books::new();
+        let visible = Arc::new(Visible::new());
+        let held = Counted::new(());
+        let origin = Origin {
+            class: Class::ROOT.future(),
+            fork: 0,
+            home: home.home(),
+        };
+        let entry = Entry::future(origin, false, None, (), async move { drop(held) });
+        let looker = thread::spawn({
+            let visible = visible.clone();
+            move || {
+                let seen = visible.stage.look();
+                let tasks: Vec<_> = seen.into_iter().filter_map(|seen| seen.task).collect();
+                thread::yield_now();
+                for task in tasks {
+                    let after = task.header().state.load();
+                    assert!(!after.is_everyone_gone(), "its share is gone: {after:?}");
                 }
             }
         });
