@@ -270,6 +270,8 @@ impl View {
     pub(crate) fn next(&self, is_wanted: impl FnOnce(&Entry) -> bool) -> Result<Parked, Left> {
         let mut gate = self.gate.lock();
         if gate.line.first().is_some_and(|first| !is_wanted(&first.entry)) {
+            // The caller may have taken one before, which was dead and is let go of.
+            gate.clear(self);
             return Err(Left::Slot);
         }
         let Some(parked) = gate.line.next() else {

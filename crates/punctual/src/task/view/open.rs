@@ -61,3 +61,72 @@ impl View {
         holder.filter(|_| self.kind == Kind::Lane).map(reach)
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::pool::engine::Engine;
+    use crate::sync::Weak;
+    use crate::task::Class;
+    use crate::task::block::{Entry, Origin};
+    use crate::task::home::HomeRef;
+    use crate::task::record::Slot;
+    use crate::task::state::End;
+    use crate::task::view::{Coming, Crowd, Leaving, Left, Plan, Step};
+    use crate::time::Clock;
+
+    fn task_of(lane: &Arc<View>) -> Entry {
+        let origin = Origin {
+            class: Class::ROOT.viewed(),
+            fork: 0,
+            home: View::lend(lane.clone()),
+        };
+        Entry::new(origin, false, None, || ())
+    }
+
+    fn end(task: Entry) {
+        Slot::holding(task.header().class, task).end_unrun(End::Cancelled, None);
+    }
+
+    /// A task that was cancelled in the line gets the slot, is found dead and is let go of, before the slot goes to a next one that
+    /// takes another way: meanwhile a lane that is disposed of must not find it.
+    #[test]
+    fn a_lane_whose_slot_is_still_to_be_given_has_no_holder() {
+        let home = HomeRef::new(Weak::<Engine>::new());
+        let plan = Plan {
+            kind: Kind::Lane,
+            limit: 1,
+            cap: ANY_NUMBER,
+            name: None,
+        };
+        let lane = View::new(home, None, plan);
+        let (crowd, clock) = (Crowd::new(), Clock::system());
+        let coming = Coming {
+            number: 0,
+            is_new: true,
+        };
+        let holder = || lane.close(|task| task);
+        let Step::Passed(first) = lane.pass(task_of(&lane), coming, &crowd, &clock) else {
+            panic!("the slot is free");
+        };
+        assert_eq!(holder(), Some(first.pointer()));
+        for _ in 0..2 {
+            assert!(matches!(
+                lane.pass(task_of(&lane), coming, &crowd, &clock),
+                Step::Parked
+            ));
+        }
+        assert_eq!(lane.leave(Leaving::Unrun), Left::Slot);
+        assert_eq!(holder(), None);
+        end(first);
+        let second = lane.next(|_| true).expect("it is in line").entry;
+        assert_eq!(holder(), Some(second.pointer()));
+        assert_eq!(lane.next(|_| false).err(), Some(Left::Slot));
+        assert_eq!(holder(), None, "the second may be gone");
+        end(second);
+        let third = lane.next(|_| true).expect("it is in line").entry;
+        assert_eq!(lane.next(|_| true).err(), Some(Left::Nothing));
+        assert_eq!(holder(), None);
+        end(third);
+    }
+}
