@@ -162,10 +162,10 @@ impl<T> TaskHandle<T> {
         cancel(self.pointer())
     }
 
-    /// Whether the outcome is there.
+    /// Whether the outcome is there: a join does not wait any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.block().state.load().is_ended()
+        self.block().state.load().is_resolved()
     }
 
     /// A cheap clone that can do everything but take the value.

@@ -97,9 +97,9 @@ impl Snapshot {
     pub(crate) fn is_resolved(self) -> bool {
         self.0 & RESOLVED != 0
     }
-    /// The body has ended, or the outcome is fixed without it.
+    /// The body has ended by a panic, and the outcome may not be there yet.
     pub(crate) fn is_ended(self) -> bool {
-        self.0 & (RESOLVED | ENDED) != 0
+        self.0 & ENDED != 0
     }
     pub(crate) fn is_taken(self) -> bool {
         self.0 & TAKEN != 0

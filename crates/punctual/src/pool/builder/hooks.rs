@@ -21,8 +21,8 @@ impl PoolBuilder {
     }
 
     /// Called once after each task, with its outcome and with the handle already resolved; for a task cancelled in
-    /// the queue, on the thread that cancelled it. (A panic is shown here before the handle can take its payload; the
-    /// handle says `is_finished`, and resolves when this returns. A task cancelled in the very moment in which the pool
+    /// the queue, on the thread that cancelled it. (A panic is shown here before the handle can take its payload: its
+    /// status is `Panicked`, and the handle resolves when this returns. A task cancelled in the very moment in which the pool
     /// ends may be told of after [`PoolBuilder::on_terminated`].)
     pub fn after_task(mut self, f: impl Fn(&TaskInfo<'_>, Outcome<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.after = Some(Box::new(f));

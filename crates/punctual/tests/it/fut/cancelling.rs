@@ -122,7 +122,7 @@ fn fut_05_cancel_is_too_late_while_the_after_hook_looks_at_a_panic() {
     let task = pool.submit(|| quiet_panic("no luck")).unwrap();
     let _: &punctual::TaskHandle<()> = &task;
     is_looking.recv().unwrap();
-    assert!(task.is_finished());
+    assert!(!task.is_finished(), "the payload is not the handle's yet");
     assert_eq!(task.task_ref().status(), Status::Panicked);
 
     let answer = task.cancel();

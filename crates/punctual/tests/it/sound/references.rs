@@ -2,10 +2,12 @@
 
 use crate::support::{Dropped, LONG, full_size, in_time, until};
 use punctual::{Control, Pool, Queue, Status, TaskRef};
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// One worker that stops behind the body of each task, where the task is still seen to run, until it is told to go on.
 fn stops_behind_the_body() -> (Pool, Receiver<()>, Sender<()>) {
@@ -116,4 +118,50 @@ fn somebody_who_looks_at_detached_futures_all_the_time_takes_nothing_from_them()
         close_in_time(pool);
         assert_eq!(drops.load(SeqCst), all);
     });
+}
+
+#[test]
+fn a_panicked_task_is_finished_when_its_outcome_is_there_and_not_before() {
+    let (tell, is_there) = channel();
+    let (go, may_go) = channel::<()>();
+    let may_go = Mutex::new(may_go);
+    let pool = Pool::builder("p")
+        .core_threads(1)
+        .after_task(move |_, _| {
+            let _ = tell.send(());
+            let _ = may_go.lock().unwrap().recv();
+        })
+        .build()
+        .expect("valid settings");
+    let mut task = pool
+        .submit(|| -> () { resume_unwind(Box::new("failed")) })
+        .expect("accepted");
+    is_there.recv_timeout(LONG).expect("its body has ended");
+    // The hook looks at the payload, which is the handle's only after that.
+    let error = task.join_timeout(Duration::ZERO).expect_err("not there yet");
+    assert!(error.is_timeout());
+    assert!(!task.is_finished(), "finished, and a join says that it is not");
+    go.send(()).expect("the hook waits");
+    until("it ends", || task.is_finished());
+    let error = task
+        .join_timeout(Duration::ZERO)
+        .expect_err("the outcome is there");
+    assert!(error.is_panic(), "{error}");
+}
+
+#[test]
+fn a_joiner_that_sees_a_panicked_task_finished_has_its_failure_at_once() {
+    let pool = Pool::builder("p")
+        .core_threads(1)
+        .on_failure(|_, _| ())
+        .build()
+        .expect("valid settings");
+    for round in 0..full_size(30_000, 3_000) {
+        let mut task = pool
+            .submit(|| -> () { resume_unwind(Box::new("failed")) })
+            .expect("accepted");
+        until("it ends", || task.is_finished());
+        let error = task.join_timeout(Duration::ZERO).expect_err("it has failed");
+        assert!(error.is_panic(), "round {round}: {error}");
+    }
 }
