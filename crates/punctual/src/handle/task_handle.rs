@@ -12,7 +12,7 @@ use crate::JoinError;
 use crate::pool::fork;
 use crate::task::block::{Header, free};
 use crate::task::state::{End, HandleDrop, Share};
-use crate::task::{Outcome, budget, discard, panic_text};
+use crate::task::{budget, panic_text};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -264,27 +264,13 @@ impl<T> Drop for TaskHandle<T> {
         loop {
             // SAFETY: the share is held until `drop_handle` says otherwise.
             match unsafe { block.as_ref() }.state.drop_handle() {
-                HandleDrop::Unread => self.report_unread(),
+                // SAFETY: resolved and not taken, so it is the handle's (rule 3), which is ours.
+                HandleDrop::Holds(end) => unsafe { Header::end_result(block, end) },
                 HandleDrop::Share(Share::OthersRemain) => return,
                 // SAFETY: the last one frees.
                 HandleDrop::Share(Share::Last(last)) => return unsafe { free(block, last) },
             }
         }
-    }
-}
-
-impl<T> TaskHandle<T> {
-    /// Nobody has read the failure, and nobody can after this: the pool's sink is told.
-    #[cold]
-    fn report_unread(&mut self) {
-        let block = self.block();
-        // SAFETY: resolved as panicked and not taken (that is what `Unread` means), and the handle is ours.
-        let payload = unsafe { Header::take_panic(self.pointer()) };
-        block.state.mark_taken();
-        if let Some(hooks) = block.side().and_then(|side| side.more.lock().unread.take()) {
-            hooks.failure(&block.info(), Outcome::Panicked(&*payload));
-        }
-        discard(payload);
     }
 }
 

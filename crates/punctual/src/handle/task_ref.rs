@@ -44,7 +44,8 @@ pub enum Status {
     Rejected,
 }
 
-/// A cheap, clonable reference to a task: cancel it from elsewhere, look at it. It does not keep the task's value.
+/// A cheap, clonable reference to a task: cancel it from elsewhere, look at it. It does not keep the task's value, nor what it
+/// panicked with: that goes with the handle, or, if the handle was gone before, with the end of the task.
 ///
 /// ```
 /// use punctual::{Cancel, Pool, Status};

@@ -13,8 +13,10 @@
 //! 1. `class`, `fork`, `table`: written before the block is shared, then read by anybody.
 //! 2. `payload` as a closure: by the submitter until the entry is published, then by the winner of the claim.
 //! 3. `payload` as a result: written by the winner of the claim before `resolve`; after `RESOLVED` with the end
-//!    `Finished` or `Panicked` it belongs to the handle until that lets go, then to whoever frees. If a canceller
-//!    resolved first, it stays the runner's, who drops it.
+//!    `Finished` or `Panicked` it belongs to the handle, which takes it, or ends it before it lets go
+//!    ([`Header::end_result`]); to the runner, which ends it, if the handle was gone in that step; and to the last party, if that
+//!    is one of these two and frees in its one step. So no reference and no waker keeps it. If a canceller resolved first, it
+//!    stays the runner's, which drops it.
 //! 4. `waker`: written by the handle while `WAKER` is clear; while it is set, read by the handle and the resolver;
 //!    dropped by whoever frees.
 //! 6. `waking`: of a future, by everybody, see [`waking`](super::waking). Those who could wake it hold a share of the block
@@ -379,7 +381,7 @@ pub(crate) unsafe fn free(block: NonNull<Header>, last: Snapshot) {
 unsafe fn drop_contents(block: NonNull<Header>, last: Snapshot) {
     if last.holds_result() {
         let end = last.outcome().expect("a held result has an end");
-        // SAFETY: rule 3: it belongs to whoever frees.
+        // SAFETY: rule 3: the caller is the handle or the runner, and the last.
         unsafe { drop_result(block, end) };
     }
     // SAFETY: the caller is the last.

@@ -264,6 +264,31 @@ fn last_one_frees() {
     });
 }
 
+/// The handle goes while the task ends, and a reference stays: whichever of the two is later drops the value, or the panic's
+/// payload.
+#[test]
+fn a_reference_keeps_no_result() {
+    for is_panic in [false, true] {
+        model(3, move || {
+            let home = Books::new();
+            let seen = Counted::new(());
+            let value = seen.clone();
+            let (entry, handle) = entry(&home, move || {
+                if is_panic {
+                    std::panic::resume_unwind(Box::new(value));
+                }
+                value
+            });
+            let watcher = handle.task_ref();
+            let worker = thread::spawn(move || work(&home, entry, Hooks::default()));
+            drop(handle);
+            worker.join().unwrap();
+            assert_eq!(Counted::strong_count(&seen), 1, "the reference keeps it");
+            drop(watcher);
+        });
+    }
+}
+
 #[test]
 fn unread_failure_is_told_once() {
     std::panic::set_hook(Box::new(|_| ()));

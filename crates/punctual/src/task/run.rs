@@ -1,9 +1,9 @@
 //! Running one task: the same way for every kind, once.
 //!
 //! In: a slot with a claimed record. Out: the body has ended, is counted, and its waiters know. Order, for a task
-//! with a handle: before hook, body, count, outcome published, waiters woken, after hook, share given up. Two things
-//! bend it. A panic's payload is shown to the after hook *before* it is published, because after that it is the
-//! handle's. And without hooks, outcome and share go in one step. A panic goes no further than its task: the worker
+//! with a handle: before hook, body, count, outcome published, waiters woken, after hook, the value dropped if its handle was
+//! gone when the outcome was published, share given up. Two things bend it. A panic's payload is shown to the after hook
+//! *before* it is published, because after that it is the handle's. And without hooks, outcome and share go in one step. A panic goes no further than its task: the worker
 //! lives, and if nobody reads the failure the pool's sink is told, once. Decorators go round the body, inside the
 //! hooks.
 
@@ -320,6 +320,10 @@ impl Runner<'_> {
                 if self.watched {
                     self.hooks.after(&entry.header().info(), Outcome::Finished);
                 }
+                if after.leaves_result_to_runner() {
+                    // SAFETY: rule 3, and the share is still held.
+                    unsafe { Header::end_result(entry.pointer(), End::Finished) };
+                }
                 if leave {
                     entry.let_go();
                 }
@@ -352,11 +356,9 @@ impl Runner<'_> {
             Resolved::Fixed(after) => {
                 // SAFETY: the share is still held.
                 unsafe { Header::wake_waiters(entry.pointer(), after) };
-                if after.is_handle_gone() {
-                    // SAFETY: the handle let go before the outcome was fixed, so the payload stays with the task's
-                    // side until that lets go too (rule 3).
-                    let payload = unsafe { Header::peek_panic(entry.pointer()) };
-                    self.hooks.failure(&header.info(), Outcome::Panicked(payload));
+                if after.leaves_result_to_runner() {
+                    // SAFETY: rule 3, and the share is still held.
+                    unsafe { Header::end_result(entry.pointer(), End::Panicked) };
                 }
             }
             Resolved::BeforeUs => unreachable!("cancellers come too late once the body has ended"),
@@ -369,10 +371,8 @@ impl Runner<'_> {
     /// Cancelled while it ran: the waiters have been told, the result goes nowhere.
     #[cold]
     fn block_signalled(&self, entry: Entry, end: End, leave: bool) {
-        if !entry.header().state.load().is_taken() {
-            // SAFETY: a canceller resolved first (rule 3).
-            unsafe { entry.drop_result(end) };
-        }
+        // SAFETY: a canceller resolved first (rule 3).
+        unsafe { entry.drop_result(end) };
         if self.watched {
             self.hooks.after(&entry.header().info(), Outcome::Cancelled);
         }

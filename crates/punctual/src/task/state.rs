@@ -36,7 +36,8 @@ const HANDLE_GONE: u32 = 1 << 8;
 const BOTH_GONE: u32 = TASK_GONE | HANDLE_GONE;
 /// Its time has not come: it lies in the timer store. Cleared under the store's lock, once.
 const DELAYED: u32 = 1 << 9;
-/// The value, or the panic's payload, has been moved out. Set by the handle only.
+/// The value, or the panic's payload, has been moved out. Set by the handle; by the runner, if that was gone when the outcome was
+/// fixed.
 const TAKEN: u32 = 1 << 10;
 /// The side record holds a token. Set by whoever made it, after storing it; a canceller that sees the bit fires it.
 const TOKEN: u32 = 1 << 11;
@@ -181,6 +182,11 @@ impl Snapshot {
     pub(crate) fn holds_unread(self) -> bool {
         self.outcome() == Some(End::Panicked) && !self.is_taken()
     }
+    /// Of the step that fixed the outcome: no handle is there to take what the body left, so the runner ends it.
+    #[inline]
+    pub(crate) fn leaves_result_to_runner(self) -> bool {
+        self.is_handle_gone() && self.holds_result()
+    }
     /// Neither a result nor a waker lies in the block.
     #[inline]
     pub(crate) fn is_bare(self) -> bool {
@@ -276,8 +282,8 @@ impl Share {
 #[must_use = "the last one out frees the block; a result must be read or dropped first"]
 pub(crate) enum HandleDrop {
     Share(Share),
-    /// A failure lies unread: take it, report it, and call again.
-    Unread,
+    /// What the body left lies there: end it, and call again.
+    Holds(End),
 }
 
 /// The word.
@@ -421,8 +427,9 @@ impl State {
         self.word.0.fetch_and(!PARKED, AcqRel);
     }
 
-    /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step,
-    /// unless a waker stands by: that is read after, so the block must outlive the step.
+    /// Fixes the outcome, for the winner of the claim. With `leave` the task's share is given up in the same step, unless
+    /// something is left to be done with the block: a waker stands by, which is read after; or the result is the caller's to drop
+    /// ([`Snapshot::leaves_result_to_runner`]) and others keep the block.
     ///
     /// Release publishes the result (model `join_sees_the_value`); acquire lets the resolver read the waker.
     #[inline]
@@ -445,7 +452,8 @@ impl State {
                 continue;
             }
             let mut next = seen | RESOLVED | (outcome as u32) << OUTCOME_SHIFT;
-            if leave && seen & WAKER == 0 {
+            let is_kept = seen & REFERENCES != 0 && Snapshot(next).leaves_result_to_runner();
+            if leave && seen & WAKER == 0 && !is_kept {
                 next |= TASK_GONE;
             }
             match self.word.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
@@ -568,14 +576,14 @@ impl State {
         Share::of(before - ONE_REFERENCE)
     }
 
-    /// As [`State::drop_task`] for the handle, but never past an unread failure: the failure must reach the sink, and
-    /// after the handle has let go the payload is no longer its to read.
+    /// As [`State::drop_task`] for the handle, but never past a result: others may keep the block for long, and after the
+    /// handle has let go the result is no longer its to end.
     pub(crate) fn drop_handle(&self) -> HandleDrop {
         let mut seen = self.word.0.load(Acquire);
         loop {
             let snapshot = Snapshot(seen);
-            if snapshot.holds_unread() {
-                return HandleDrop::Unread;
+            if let Some(end) = snapshot.outcome().filter(|_| snapshot.holds_result()) {
+                return HandleDrop::Holds(end);
             }
             let next = seen | HANDLE_GONE;
             match self.word.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
@@ -595,7 +603,8 @@ impl State {
         self.word.0.fetch_and(!DELAYED, Relaxed);
     }
 
-    /// The handle has moved the result out. Release orders that before the free by another party.
+    /// The result has been moved out, or is about to be ended. Release orders what was done with it before the free by another
+    /// party.
     pub(crate) fn mark_taken(&self) {
         self.word.0.fetch_or(TAKEN, AcqRel);
     }

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Delay, Entry, Header, Options, tag, untag};
+use super::{Delay, Entry, Header, Options, drop_result, tag, untag};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::futex;
@@ -12,7 +12,7 @@ use crate::task::home::{Forgotten, Home, HomeRef};
 use crate::task::side::Side;
 use crate::task::state::{End, Resolved, Snapshot};
 use crate::task::view::Lent;
-use crate::task::{Priority, TaskInfo, Token, contain};
+use crate::task::{Outcome, Priority, TaskInfo, Token, contain, discard};
 use crate::time::{Axis, Clock, Tick};
 use std::any::Any;
 use std::mem::MaybeUninit;
@@ -322,6 +322,29 @@ impl Header {
             (block.as_ref().table.take_value)(block, place.as_mut_ptr().cast());
             place.assume_init()
         }
+    }
+
+    /// Ends what the body left, which nobody can take any more: the handle goes, or was gone when the outcome was fixed. A failure
+    /// that nobody has read is told to the pool's sink.
+    ///
+    /// # Safety
+    /// The block lives, the task is resolved with this end, `Finished` or `Panicked`, and its result is the caller's by rule 3.
+    #[cold]
+    pub(crate) unsafe fn end_result(block: NonNull<Header>, end: End) {
+        // SAFETY: the block lives.
+        let header = unsafe { block.as_ref() };
+        // First: once it is gone nobody finds it, whatever is done below.
+        header.state.mark_taken();
+        if end != End::Panicked {
+            // SAFETY: the caller's promise.
+            return unsafe { drop_result(block, end) };
+        }
+        // SAFETY: the caller's promise.
+        let payload = unsafe { Header::take_panic(block) };
+        if let Some(hooks) = header.side().and_then(|side| side.more.lock().unread.take()) {
+            hooks.failure(&header.info(), Outcome::Panicked(&*payload));
+        }
+        discard(payload);
     }
 
     /// Moves the panic's payload out.

@@ -135,13 +135,6 @@ impl Runner<'_> {
         if let Some(view) = view {
             view.chain().for_each(|view| view.end_of_body(true));
         }
-        let state = &entry.header().state;
-        if end == End::Finished && state.load().is_handle_gone() {
-            // Nobody will take it, and the block may stay as long as somebody has a waker.
-            // SAFETY: polled to this end, and not resolved yet.
-            unsafe { entry.drop_result(end) };
-            state.mark_taken();
-        }
         self.end_block(entry, true, end);
         self.frame.end();
         if let Some(view) = view {

@@ -1,12 +1,13 @@
 //! References to tasks and futures that have ended, and what they keep.
 
-use crate::support::{Dropped, LONG, full_size, in_time, until};
-use punctual::{Control, Pool, Queue, Status, TaskRef};
+use crate::support::{Dropped, LONG, Random, block_on, full_size, hold, in_time, single, until};
+use punctual::{Control, Pool, Queue, Status, TaskHandle, TaskRef};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// One worker that stops behind the body of each task, where the task is still seen to run, until it is told to go on.
@@ -163,5 +164,224 @@ fn a_joiner_that_sees_a_panicked_task_finished_has_its_failure_at_once() {
         until("it ends", || task.is_finished());
         let error = task.join_timeout(Duration::ZERO).expect_err("it has failed");
         assert!(error.is_panic(), "round {round}: {error}");
+    }
+}
+
+/// How a task with a value ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Body {
+    Returns,
+    Panics,
+    /// A future that is ready at its second poll, and whose waker has been cloned.
+    Awaits,
+    AwaitsAndPanics,
+}
+
+/// When its handle goes.
+#[derive(Debug, Clone, Copy)]
+enum Goes {
+    BeforeItBegins,
+    WhileItRuns,
+    AfterTheEnd,
+    AfterAJoinThatTimedOut,
+}
+
+fn end_with(value: Dropped, is_panic: bool) -> Dropped {
+    if is_panic {
+        resume_unwind(Box::new(value));
+    }
+    value
+}
+
+/// A task that ends with `value`, after it has told that it runs and was told to go on.
+fn begin(
+    pool: &Pool,
+    body: Body,
+    value: Dropped,
+    (tell, gate): (Sender<()>, Receiver<()>),
+    kept: &Arc<Mutex<Option<Waker>>>,
+) -> TaskHandle<Dropped> {
+    let is_panic = matches!(body, Body::Panics | Body::AwaitsAndPanics);
+    let run = move || {
+        let _ = tell.send(());
+        let _ = gate.recv();
+        end_with(value, is_panic)
+    };
+    if matches!(body, Body::Returns | Body::Panics) {
+        return pool.submit(run).expect("accepted");
+    }
+    let (kept, mut run) = (kept.clone(), Some(run));
+    pool.spawn(std::future::poll_fn(move |context| {
+        let mut kept = kept.lock().unwrap();
+        if kept.is_none() {
+            // Woken at once: the clone stays.
+            let waker = kept.insert(context.waker().clone());
+            waker.wake_by_ref();
+            return Poll::Pending;
+        }
+        drop(kept);
+        Poll::Ready(run.take().expect("ready once")())
+    }))
+    .expect("accepted")
+}
+
+#[test]
+fn neither_a_reference_nor_a_wakers_clone_keeps_a_value_that_no_handle_can_take() {
+    let bodies = [Body::Returns, Body::Panics, Body::Awaits, Body::AwaitsAndPanics];
+    let times = [
+        Goes::BeforeItBegins,
+        Goes::WhileItRuns,
+        Goes::AfterTheEnd,
+        Goes::AfterAJoinThatTimedOut,
+    ];
+    for with_hooks in [false, true] {
+        let told = Arc::new(AtomicUsize::new(0));
+        let mut builder = Pool::builder("p").core_threads(1);
+        if with_hooks {
+            let told = told.clone();
+            builder = builder
+                .after_task(|_, _| ())
+                .on_failure(move |_, _| _ = told.fetch_add(1, SeqCst));
+        }
+        let pool = builder.build().expect("valid settings");
+        for (body, goes) in bodies.iter().flat_map(|body| times.map(|time| (*body, time))) {
+            let case = format!("{body:?}, the handle goes {goes:?}, hooks: {with_hooks}");
+            let drops = Arc::new(AtomicUsize::new(0));
+            let kept = Arc::new(Mutex::new(None));
+            let (tell, has_begun) = channel();
+            let (open, gate) = channel::<()>();
+            let held = hold(&pool);
+            let task = begin(&pool, body, Dropped(drops.clone()), (tell, gate), &kept);
+            let left = task.task_ref();
+            let failures = told.load(SeqCst);
+            let mut handle = Some(task);
+            if matches!(goes, Goes::BeforeItBegins) {
+                handle = None;
+            }
+            drop(held);
+            has_begun.recv_timeout(LONG).expect("it runs");
+            match goes {
+                Goes::BeforeItBegins | Goes::AfterTheEnd => {}
+                Goes::WhileItRuns => handle = None,
+                Goes::AfterAJoinThatTimedOut => {
+                    let task = handle.as_mut().expect("still here");
+                    let error = task.join_timeout(Duration::ZERO).expect_err("it runs");
+                    assert!(error.is_timeout(), "{case}: {error}");
+                }
+            }
+            assert_eq!(drops.load(SeqCst), 0, "{case}: it is needed");
+            drop(open);
+            let is_over = |left: &TaskRef| matches!(left.status(), Status::Finished | Status::Panicked);
+            until("it ends", || is_over(&left));
+            if let Some(handle) = handle {
+                assert_eq!(drops.load(SeqCst), 0, "{case}: the handle could take it");
+                drop(handle);
+                assert_eq!(drops.load(SeqCst), 1, "{case}: it goes with the handle");
+            } else {
+                until(&case, || drops.load(SeqCst) == 1);
+            }
+            if with_hooks {
+                let failed = usize::from(left.status() == Status::Panicked);
+                until("the failure is told", || told.load(SeqCst) == failures + failed);
+            }
+            // Both are still here, and the block with them.
+            let waker = kept.lock().unwrap().take();
+            assert_eq!(
+                waker.is_some(),
+                matches!(body, Body::Awaits | Body::AwaitsAndPanics)
+            );
+            drop((waker, left));
+            assert_eq!(drops.load(SeqCst), 1, "{case}: once");
+        }
+        assert!(pool.wait_idle(LONG));
+        let failed = if with_hooks {
+            bodies.len() / 2 * times.len()
+        } else {
+            0
+        };
+        assert_eq!(told.load(SeqCst), failed, "each failure once");
+    }
+}
+
+#[test]
+fn a_wakers_clone_alone_keeps_no_value_either() {
+    let pool = single();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let kept = Arc::new(Mutex::new(None));
+    let (tell, _has_begun) = channel();
+    let (open, gate) = channel::<()>();
+    drop(open);
+    let task = begin(&pool, Body::Awaits, Dropped(drops.clone()), (tell, gate), &kept);
+    task.wait();
+    assert_eq!(drops.load(SeqCst), 0);
+    drop(task);
+    assert_eq!(drops.load(SeqCst), 1, "it goes with the handle");
+    assert!(kept.lock().unwrap().is_some());
+}
+
+#[test]
+fn a_value_that_was_taken_or_cancelled_is_dropped_once_although_a_reference_stays() {
+    let pool = single();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let value = || Dropped(drops.clone());
+    let taken = value();
+    let task = pool.submit(move || taken).expect("accepted");
+    let first = task.task_ref();
+    let joined = task.join().expect("it returns");
+    assert_eq!(drops.load(SeqCst), 0, "it is the joiner's");
+    drop(joined);
+    assert_eq!(drops.load(SeqCst), 1);
+    let awaited = value();
+    let task = pool.submit(move || awaited).expect("accepted");
+    let second = task.task_ref();
+    drop(block_on(task).expect("it returns"));
+    assert_eq!(drops.load(SeqCst), 2);
+    let (tell, has_begun) = channel();
+    let (open, gate) = channel::<()>();
+    let signalled = value();
+    let task = pool
+        .submit(move || {
+            let _ = tell.send(());
+            let _ = gate.recv();
+            signalled
+        })
+        .expect("accepted");
+    let third = task.task_ref();
+    has_begun.recv_timeout(LONG).expect("it runs");
+    assert_eq!(third.cancel(), punctual::Cancel::Signalled);
+    drop((task, open));
+    until("its result is dropped", || drops.load(SeqCst) == 3);
+    assert!(pool.wait_idle(LONG));
+    drop((first, second, third));
+    assert_eq!(drops.load(SeqCst), 3);
+}
+
+#[test]
+fn a_handle_that_goes_just_when_its_task_ends_leaves_no_value_to_a_reference() {
+    let mut random = Random::printed("a_handle_that_goes_just_when_its_task_ends");
+    for with_hooks in [false, true] {
+        let mut builder = Pool::builder("p").core_threads(1);
+        if with_hooks {
+            builder = builder.after_task(|_, _| ());
+        }
+        let pool = builder.build().expect("valid settings");
+        for round in 0..full_size(20_000, 4_000) {
+            let drops = Arc::new(AtomicUsize::new(0));
+            let value = Dropped(drops.clone());
+            let is_panic = round % 2 == 0;
+            let task = if round % 4 < 2 {
+                pool.submit(move || end_with(value, is_panic))
+            } else {
+                let spawned = pool.spawn(async move { end_with(value, is_panic) });
+                spawned.map_err(|_| unreachable!("the pool has room"))
+            };
+            let task = task.expect("accepted");
+            let left = task.task_ref();
+            random.dawdle(2_000);
+            drop(task);
+            until("its value is dropped", || drops.load(SeqCst) == 1);
+            drop(left);
+        }
+        close_in_time(pool);
     }
 }
