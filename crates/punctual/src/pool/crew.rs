@@ -178,7 +178,8 @@ impl Crew {
         self.standing_in > before
     }
 
-    /// Gives back what is not needed any more. Says whether it did.
+    /// Gives back what is not needed any more. Says whether it did:
+    /// [`Engine::offer_spare`](super::engine::Engine::offer_spare) is to follow.
     fn step_back(&mut self) -> bool {
         let is_one_too_many = self.standing_in > self.blocked;
         if is_one_too_many {
@@ -190,15 +191,16 @@ impl Crew {
 
     /// A spare thread for the clock, if one is left.
     pub(crate) fn take_keeper(&mut self) -> bool {
-        let is_left = !self.has_keeper && self.spares.take();
+        // A spare that is to leave is still there.
+        let is_left = !self.has_keeper && !self.has_surplus() && self.spares.take();
         self.has_keeper |= is_left;
         is_left
     }
 
+    /// [`Engine::offer_spare`](super::engine::Engine::offer_spare) is to follow.
     pub(crate) fn give_keeper_back(&mut self) {
         self.has_keeper = false;
         self.spares.give();
-        self.stand_in();
     }
 
     /// Workers that there should be while tasks wait.

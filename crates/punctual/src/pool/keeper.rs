@@ -74,8 +74,8 @@ impl Engine {
         let body = move || {
             engine.keep(&bed);
             engine.keeper_leaves(number);
-            // Whoever needed one since it decided to leave was told that there is one.
-            engine.keep_the_clock();
+            // Also for this clock: since the keeper decided to leave, others were told that there is one.
+            engine.offer_spare();
         };
         let name = format!("{}-clock", self.config.thread_name);
         match crate::sync::start_thread(name, self.config.stack_size, body) {
@@ -85,6 +85,8 @@ impl Engine {
             }
             Err(_) => {
                 self.keeper_is_gone();
+                // Not for a clock: the system would refuse a thread for it as well.
+                self.offer_stand_in();
                 false
             }
         }
@@ -154,7 +156,7 @@ impl Engine {
         self.try_terminate();
     }
 
-    /// The last worker of a closed pool has left: the keeper goes home too.
+    /// A pool is closed, or a worker of a closed one has left: if there are none any more the keeper goes home too.
     pub(super) fn release_keeper(&self) {
         let bed = self.timers.book.lock().watch.keeper.clone();
         if let Some(bed) = bed {

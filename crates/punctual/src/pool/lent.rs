@@ -150,16 +150,28 @@ impl Engine {
         })
     }
 
-    /// A spare thread is to be had again: somebody else may have wanted one.
+    /// A spare thread is to be had again, here or in another part of the pool: whatever gives one back comes here. A worker that
+    /// waits may want it to stand in, so that a thread runs what waits in the queue, in line or in the due room; or a clock that
+    /// must be kept has no keeper.
     pub(crate) fn offer_spare(&self) {
+        self.offer_stand_in();
+        self.parts().for_each(|part| part.keep_the_clock());
+    }
+
+    /// As [`Engine::offer_spare`], for workers that wait alone.
+    pub(super) fn offer_stand_in(&self) {
+        self.parts().for_each(|part| part.stand_in_if_wanted());
+    }
+
+    /// The pool and its annexes.
+    fn parts(&self) -> impl Iterator<Item = Arc<Engine>> {
         let top = self.top();
-        if !top.annexes.look_occupied() {
-            return;
-        }
-        let pool = top.me.upgrade();
-        for engine in pool.into_iter().chain(top.annexes.all()) {
-            engine.stand_in_if_wanted();
-        }
+        let annexes = if top.annexes.look_occupied() {
+            top.annexes.all()
+        } else {
+            Vec::new()
+        };
+        top.me.upgrade().into_iter().chain(annexes)
     }
 
     fn stand_in_if_wanted(self: &Arc<Self>) {

@@ -4,6 +4,7 @@
 //! [`Post`]; the list is read under its lock, by snapshots and by a pool that stops.
 
 use super::engine::Engine;
+use super::state::State;
 use crate::observe::counters::{Counters, Totals};
 use crate::queue::yielded::OwnYields;
 use crate::sync::atomic::Ordering::AcqRel;
@@ -266,6 +267,8 @@ impl Engine {
         if departure == Departure::Surplus {
             // What it put back after its last poll it did not call anybody for.
             self.idle.notify();
+            // A clock could have no keeper while there were too many.
+            self.offer_spare();
         }
         // Somebody may wait for the place of a thread that it does without.
         let is_less = self.room.producers().gate.has_given_up();
@@ -273,7 +276,7 @@ impl Engine {
             root.count_ceded(self);
         }
         let _ = self.run_state.leave();
-        if departure == Departure::Closed {
+        if self.state() >= State::Shutdown {
             self.release_keeper();
         }
         self.clock.hint();

@@ -276,7 +276,7 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     });
     // In a blocking section somebody stands in already.
     let counts = !host.is_in_section.get();
-    let alarm = engine.block(note, counts)?;
+    let alarm = engine.block(note, counts).inspect_err(|_| engine.offer_spare())?;
     let lent = Lent {
         engine,
         counts,

@@ -1,1 +1,141 @@
 //! Workers that are started, kept, replaced and retired.
+
+use crate::support::{LONG, hold, in_time, until};
+use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, task};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+const NOTHING: Duration = Duration::ZERO;
+const HOUR: Duration = Duration::from_secs(3600);
+const SECOND: Duration = Duration::from_secs(1);
+const MOMENT: Duration = Duration::from_millis(20);
+
+fn by_hand(core: usize, max: usize) -> (PoolBuilder, ManualClock) {
+    let clock = Clock::manual();
+    let builder = Pool::builder("sound").core_threads(core).max_threads(max);
+    let builder = builder.queue(Queue::unbounded()).keep_alive(MOMENT);
+    (builder.clock(&clock), clock)
+}
+
+/// A task that waits for a delayed task of `inner`, with a limit that is never reached.
+fn waits_for_delayed(inner: &Executor) -> impl FnOnce() -> u8 + Send + use<> {
+    let inner = inner.clone();
+    move || {
+        let mut delayed = inner.after(SECOND, || 7).unwrap();
+        delayed.join_timeout(HOUR).expect("a thread comes for it")
+    }
+}
+
+/// Once the clock's keeper has gone home, the thread that it was runs the task that a worker waits for.
+#[test]
+fn a_spare_that_the_keeper_gives_back_goes_to_the_worker_that_waits() {
+    let (builder, clock) = by_hand(1, 1);
+    let pool = builder.spare_threads(1).on_slow(|_, _| ()).build().unwrap();
+    let waits = pool.task(waits_for_delayed(&pool)).slow_after(2 * SECOND);
+    let waiting = waits.submit().unwrap();
+    clock.advance(SECOND);
+    let stats = pool.stats();
+    assert_eq!((stats.keepers, stats.threads, stats.queued), (1, 1, 1));
+    clock.advance(SECOND);
+    assert_eq!(pool.stats().keepers, 1, "it may be needed again");
+    clock.advance(2 * MOMENT);
+    assert_eq!(in_time(|| waiting.join().unwrap()), 7);
+    assert_eq!(pool.stats().keepers, 0);
+}
+
+/// The same where the worker that waits is one of another part of the pool.
+#[test]
+fn a_spare_that_the_keeper_gives_back_goes_to_another_part_of_the_pool() {
+    let (builder, clock) = by_hand(1, 1);
+    let pool = builder.spare_threads(1).on_slow(|_, _| ()).build().unwrap();
+    let apart = pool.reserve(1).unwrap();
+    let slow = pool.task(|| task::sleep(HOUR)).slow_after(2 * SECOND);
+    let slow = slow.submit().unwrap();
+    clock.advance(NOTHING);
+    assert_eq!(pool.stats().keepers, 1);
+    let waiting = apart.submit(waits_for_delayed(&apart)).unwrap();
+    clock.advance(2 * SECOND);
+    clock.advance(2 * MOMENT);
+    assert_eq!(in_time(|| waiting.join().unwrap()), 7);
+    slow.cancel();
+}
+
+/// The last worker may not leave while something is delayed; the keeper watches the clock; so the worker sleeps.
+#[test]
+fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_the_keeper_leads() {
+    let (builder, clock) = by_hand(0, 1);
+    let pool = builder.spare_threads(1).on_late(SECOND, |_, _| ()).build().unwrap();
+    let later = pool.after(HOUR, || 1).unwrap();
+    let busy = pool.submit(|| task::sleep(MOMENT)).unwrap();
+    clock.advance(MOMENT / 2);
+    assert_eq!(pool.stats().keepers, 1, "every worker is at work");
+    clock.advance(MOMENT / 2);
+    in_time(|| busy.join().unwrap().unwrap());
+    clock.advance(NOTHING);
+    let parks = pool.stats().parks;
+    clock.advance(100 * MOMENT);
+    let stats = pool.stats();
+    assert_eq!((stats.threads, stats.parks - parks), (1, 0));
+    // What it stayed for is gone: its time runs.
+    later.cancel();
+    clock.advance(NOTHING);
+    clock.advance(2 * MOMENT);
+    until("nothing keeps the worker", || pool.stats().threads == 0);
+    assert!(in_time(move || pool.close().terminated));
+}
+
+/// The keeper is not needed any more, its time is not over, and no worker is left that could tell it of the end.
+#[test]
+fn a_pool_whose_last_worker_left_before_the_keeper_ends() {
+    let (builder, clock) = by_hand(0, 1);
+    let builder = builder.spare_threads(1).on_late(SECOND, |_, _| ());
+    let pool = builder.keep_alive(SECOND).build().unwrap();
+    let later = pool.after(HOUR, || 1).unwrap();
+    let busy = pool.submit(|| task::sleep(SECOND)).unwrap();
+    clock.advance(SECOND);
+    in_time(|| busy.join().unwrap().unwrap());
+    clock.advance(HOUR);
+    in_time(|| later.join().unwrap());
+    pool.set_keep_alive(MOMENT).unwrap();
+    clock.advance(2 * MOMENT);
+    until("nothing keeps the worker", || pool.stats().threads == 0);
+    assert_eq!(pool.stats().keepers, 1, "its own time is as it was");
+    assert!(in_time(move || pool.close().terminated));
+}
+
+/// The same while a thread of another part of the pool runs the task that others of a view wait behind.
+#[test]
+fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_a_view_waits() {
+    let (builder, clock) = by_hand(0, 1);
+    let pool = builder.build().unwrap();
+    let apart = pool.reserve(1).unwrap();
+    let one_by_one = pool.sequential();
+    let (begun, has_begun) = channel();
+    let held = hold(&pool);
+    let first = one_by_one.clone();
+    let in_place = apart.submit(move || {
+        let body = move || {
+            begun.send(()).unwrap();
+            task::sleep(HOUR)
+        };
+        first.submit(body).unwrap().join().unwrap()
+    });
+    has_begun.recv().unwrap();
+    let behind = one_by_one.submit(|| ()).unwrap();
+    drop(held);
+    clock.advance(NOTHING);
+    let parks = pool.stats().parks;
+    clock.advance(100 * MOMENT);
+    let stats = pool.stats();
+    assert_eq!((stats.queued, stats.parks - parks), (1, 0));
+    // What it stayed for is gone: its time runs.
+    behind.cancel();
+    clock.advance(NOTHING);
+    clock.advance(2 * MOMENT);
+    until("nothing keeps the worker", || pool.stats().threads == 1);
+    clock.advance(HOUR);
+    in_time(|| in_place.unwrap().join().unwrap().unwrap());
+}
