@@ -375,6 +375,9 @@ impl Engine {
     pub(crate) fn remove_queued(&self, how: Removal, level: usize, is_aside: bool) {
         if is_aside {
             self.room.remove_aside(how, level);
+            if self.room.waiting_aside() == 0 {
+                self.stays_for_nothing();
+            }
         } else if self.room.remove(how, level) {
             self.sweep();
         }

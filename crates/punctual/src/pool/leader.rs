@@ -180,14 +180,17 @@ impl Engine {
         self.keep_the_clock();
     }
 
-    /// The last timer was taken out: a leader whose own time is over need not stay for it.
+    /// A timer was taken out. If it was the last, a leader whose own time is over need not stay for it; nor need the last
+    /// worker beside another leader, if it was the last task.
     pub(super) fn nothing_to_wait_for(&self, book: Guard<'_, Book>) {
         let leader = book.leader.as_ref();
         let leader = leader.filter(|leader| leader.is_timed && book.is_empty());
         let call = leader.map(Leader::to_call);
         drop(book);
-        if let Some(call) = call {
-            call.wake(&self.idle);
+        match call {
+            Some(call) => call.wake(&self.idle),
+            None if self.timers.pending() == 0 => self.stays_for_nothing(),
+            None => {}
         }
     }
 

@@ -55,6 +55,8 @@ impl Engine {
         // And those who wait for room.
         self.offer_room();
         self.close_timers();
+        // The last worker may have left before.
+        self.release_keeper();
     }
 
     /// As `shutdown`, and the tasks that wait come back, and the running ones are asked to stop.
@@ -213,6 +215,16 @@ impl Engine {
     pub(super) fn task_removed(&self) {
         self.tell_idle_watchers();
         self.delayed_task_removed();
+    }
+
+    /// The last task for which the last worker may have stayed is gone, untaken: the worker is called, and leaves in its time.
+    /// (One that lies down after this sees under the lock that the task is gone.)
+    pub(super) fn stays_for_nothing(&self) {
+        // Elsewhere the last one never leaves.
+        let may_leave = self.size().core == 0 || self.core_leaves.load(Relaxed);
+        if may_leave && self.room.look(|producers, _| producers.gate.take_put_off()) {
+            self.idle.wake_all();
+        }
     }
 
     /// A task left the timers without a worker: it may have been the last that a closed pool waited for.

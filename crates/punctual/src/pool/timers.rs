@@ -456,6 +456,9 @@ impl Engine {
             let level = self.timers.due.level_of_task(header);
             if header.state.load().is_parked() {
                 self.timers.due.remove_aside(how, level);
+                if self.timers.due.waiting_aside() == 0 {
+                    self.stays_for_nothing();
+                }
             } else if self.timers.due.remove(how, level) {
                 self.timers.due.sweep();
             }

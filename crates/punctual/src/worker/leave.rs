@@ -14,8 +14,8 @@ use std::time::Duration;
 pub(super) enum Outlook {
     /// Something to do: a task, the end of the pool, too many workers.
     GetUp,
-    /// Sleep, at most this long if at all limited.
-    Sleep(Option<Duration>),
+    /// Sleep, at most this long if at all limited; and whether that is one that leaves when it has been idle for long.
+    Sleep(Option<Duration>, bool),
 }
 
 impl Engine {
@@ -48,13 +48,26 @@ impl Engine {
             let crew = &mut producers.gate;
             if crew.is_timed() && is_relied_on {
                 crew.put_off();
-                return Outlook::Sleep(None);
+                return Outlook::Sleep(None, true);
             }
-            // The last one is there for what is suspended, however long that takes; whoever wakes it calls this one.
-            let is_alone = producers.gate.workers() == 1 && self.has_suspended_seen_by(producers);
+            let is_timed = producers.gate.is_timed();
+            if is_timed && self.is_last_and_awaited(producers) {
+                // Called when that comes, or when it does not come any more (`Engine::stays_for_nothing`).
+                producers.gate.put_off();
+                return Outlook::Sleep(None, true);
+            }
             let crew = &producers.gate;
-            Outlook::Sleep((crew.is_timed() && !is_alone).then_some(crew.keep_alive()))
+            Outlook::Sleep(is_timed.then_some(crew.keep_alive()), is_timed)
         })
+    }
+
+    /// Whether there is one worker left, and something that it stays for however long that takes: a task is delayed, waits in a
+    /// view, or is suspended.
+    fn is_last_and_awaited(&self, producers: &Producers<Crew>) -> bool {
+        producers.gate.workers() == 1
+            && (producers.has_some_aside(&self.room)
+                || !self.timers.looks_over()
+                || self.has_suspended_seen_by(producers))
     }
 
     pub(super) fn leave_if_over(&self, is_fresh: bool) -> Result<(), Departure> {
@@ -80,12 +93,11 @@ impl Engine {
         self.leave_if(Departure::Idle, is_fresh, |producers, is_empty| {
             let crew = &producers.gate;
             let is_over = deadline_after(since, crew.keep_alive()).is_some_and(|end| end <= now);
-            // Somebody stays for what is delayed, waits in a view, or is suspended.
-            let is_awaited = producers.has_some_aside(&self.room)
-                || !self.timers.looks_over()
-                || self.has_suspended_seen_by(producers);
-            let is_last = crew.workers() == 1 && is_awaited;
-            is_over && crew.is_timed() && is_empty && !producers.has_reservations() && !is_last
+            is_over
+                && crew.is_timed()
+                && is_empty
+                && !producers.has_reservations()
+                && !self.is_last_and_awaited(producers)
         })
     }
 

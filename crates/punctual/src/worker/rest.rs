@@ -145,9 +145,9 @@ impl Worker<'_> {
         let bed = &self.post.bed;
         let asleep = engine.idle.lie_down(bed, searching);
         engine.tell_idle_watchers();
-        let keep_alive = match engine.outlook() {
+        let (keep_alive, is_timed) = match engine.outlook() {
             Outlook::GetUp => return (engine.idle.rise(bed, asleep), false),
-            Outlook::Sleep(keep_alive) => keep_alive,
+            Outlook::Sleep(keep_alive, is_timed) => (keep_alive, is_timed),
         };
         self.post.counters.park();
         if let Some(thief) = &self.thief {
@@ -166,7 +166,7 @@ impl Worker<'_> {
             .then(|| deadline_after(engine.clock.tick(), TRIM_AFTER))
             .flatten();
         // The leader stays: somebody must be there when the time comes.
-        let (due, mut second) = match engine.lead(bed, keep_alive.is_some(), self.stint.take()) {
+        let (due, mut second) = match engine.lead(bed, is_timed, self.stint.take()) {
             Role::Leads(due) => (Some(self.not_too_soon(due)), None),
             Role::StandsBy(until) => (None, Some(until)),
             Role::Sleeps => (None, None),
