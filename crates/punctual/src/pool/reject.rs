@@ -438,13 +438,14 @@ impl Engine {
         class: Class,
         refused: Refused<P>,
     ) -> Result<bool, Refused<P>> {
-        let level = self.room.level_of(class);
+        let places = self.places_of(class);
+        let level = places.room.level_of(class);
         let Reason::Full { capacity: 1.., .. } = refused.reason else {
             return Err(refused);
         };
-        match self.evict_for_its_place(Some(level)) {
+        match places.evict_for_its_place(Some(level)) {
             Some(slot) => {
-                self.tell_evicted(slot);
+                places.tell_evicted(slot);
                 self.publish(class, refused.payload, true, Permit::of_plan())
             }
             // Nothing that is less urgent; but perhaps a worker was faster.
