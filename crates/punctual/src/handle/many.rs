@@ -8,15 +8,16 @@ use super::group::{Group, cancel_all};
 use super::task_handle::TaskHandle;
 use crate::pool::reject::Patience;
 use crate::task::block::Options;
-use crate::task::here;
+use crate::task::{Token, here};
 use crate::{AnyError, Executor, JoinError, Reason, Rejected};
 use std::time::Duration;
 
-/// A limit, and when it began.
+/// A limit, and when it began; and the token of the calling task.
 struct Term<'a> {
     executor: &'a Executor,
     begin: u64,
     limit: Option<Duration>,
+    token: Option<Token>,
 }
 
 impl Term<'_> {
@@ -27,8 +28,24 @@ impl Term<'_> {
         self.limit.map(|limit| limit.saturating_sub(passed))
     }
 
-    fn patience(&self) -> Patience {
-        Patience::OrHere(self.left())
+    fn is_interrupted(&self) -> bool {
+        self.token.as_ref().is_some_and(Token::is_cancelled)
+    }
+
+    /// How long the next submission may wait for room. `None`: the limit has passed, or the calling task was asked to stop, and
+    /// nothing begins any more.
+    fn patience(&self) -> Option<Patience> {
+        let left = self.left();
+        (left != Some(Duration::ZERO) && !self.is_interrupted()).then_some(Patience::OrHere(left))
+    }
+
+    /// What it means to `any` that nothing begins any more.
+    fn over<E>(&self) -> AnyError<E> {
+        if self.is_interrupted() {
+            AnyError::Join(JoinError::interrupted())
+        } else {
+            AnyError::Timeout
+        }
     }
 }
 
@@ -53,7 +70,9 @@ impl Executor {
         self.all_within(None, jobs.into_iter())
     }
 
-    /// As [`Executor::all`], for at most `limit` on the pool's clock: what has not ended by then is cancelled.
+    /// As [`Executor::all`], for at most `limit` on the pool's clock: what has not ended by then is cancelled, and what has
+    /// not been submitted by then is not submitted. (A task that this thread runs itself, on an executor that runs tasks at
+    /// once or in a worker of a full pool, is not left before it ends.)
     pub fn all_timeout<F, T, I>(
         &self,
         limit: Duration,
@@ -72,6 +91,7 @@ impl Executor {
             executor: self,
             begin: self.engine().clock.tick(),
             limit,
+            token: here(|here| here.token()),
         }
     }
 
@@ -88,7 +108,11 @@ impl Executor {
         let mut tasks: Vec<TaskHandle<T>> = Vec::new();
         let mut unsubmitted = 0;
         while let Some(job) = jobs.next() {
-            match self.submit_with(Options::default(), term.patience(), job) {
+            let Some(patience) = term.patience() else {
+                unsubmitted = 1 + jobs.by_ref().count();
+                break;
+            };
+            match self.submit_with(Options::default(), patience, job) {
                 Ok(task) => tasks.push(task),
                 // The limit passed in front of a full queue, or the calling task was asked to stop there.
                 Err(refused) if refused.is_full() => {
@@ -106,9 +130,8 @@ impl Executor {
             }
         }
         let mut outcomes = join_all(tasks, &term);
-        let is_interrupted = here(|here| here.token()).is_some_and(|token| token.is_cancelled());
         let missing = || {
-            if is_interrupted {
+            if term.is_interrupted() {
                 JoinError::interrupted()
             } else {
                 JoinError::cancelled()
@@ -137,7 +160,8 @@ impl Executor {
         self.any_within(None, jobs.into_iter())
     }
 
-    /// As [`Executor::any`], for at most `limit` on the pool's clock.
+    /// As [`Executor::any`], for at most `limit` on the pool's clock; then [`AnyError::Timeout`], and what has not been
+    /// submitted is not submitted. (For a task that this thread runs itself see [`Executor::all_timeout`].)
     pub fn any_timeout<F, T, E, I>(&self, limit: Duration, jobs: I) -> Result<T, AnyError<E>>
     where
         I: IntoIterator<Item = F>,
@@ -167,9 +191,10 @@ impl Executor {
             if ended.is_none() {
                 match jobs.next() {
                     Some(job) => {
+                        let patience = term.patience().ok_or_else(|| term.over())?;
                         group
-                            .submit_with(term.patience(), job)
-                            .map_err(|refused| refusal(&refused))?;
+                            .submit_with(patience, job)
+                            .map_err(|refused| refusal(&refused, &term))?;
                         continue;
                     }
                     None if group.is_empty() => return Err(last),
@@ -204,13 +229,10 @@ impl Executor {
 }
 
 /// What a task that was not let in means to `any`.
-fn refusal<F, E>(refused: &Rejected<F>) -> AnyError<E> {
+fn refusal<F, E>(refused: &Rejected<F>, term: &Term<'_>) -> AnyError<E> {
     match refused.reason() {
         Reason::ShutDown => AnyError::ShutDown,
-        Reason::Full { .. } if here(|here| here.token()).is_some_and(|token| token.is_cancelled()) => {
-            AnyError::Join(JoinError::interrupted())
-        }
-        Reason::Full { .. } => AnyError::Timeout,
+        Reason::Full { .. } => term.over(),
         Reason::WouldDeadlock => AnyError::Join(JoinError::would_deadlock()),
         Reason::Forked => AnyError::Join(JoinError::forked()),
         _ => AnyError::Join(JoinError::rejected()),

@@ -75,3 +75,122 @@ fn a_delayed_task_of_the_blocking_threads_evicts_a_less_urgent_one_of_the_pool()
     assert!(pool.close().terminated);
     assert_books_balance(&pool.stats());
 }
+
+type Failing = Box<dyn FnOnce() -> Result<(), usize> + Send>;
+
+/// Five jobs of which each passes some time and gives its number as an error; and how many have begun.
+fn failing(pass: impl Fn() + Clone + Send + 'static) -> (Arc<AtomicUsize>, Vec<Failing>) {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let job = |number| -> Failing {
+        let (begun, pass) = (begun.clone(), pass.clone());
+        Box::new(move || {
+            begun.fetch_add(1, SeqCst);
+            pass();
+            Err(number)
+        })
+    };
+    let jobs = (0..5).map(job).collect();
+    (begun, jobs)
+}
+
+/// More than the limit of the tests that use it.
+fn pass_two_milliseconds() {
+    let begin = Instant::now();
+    while begin.elapsed() < ms(2) {
+        std::hint::spin_loop();
+    }
+}
+
+/// Where each task runs at its submission, the limit is looked at between two of them.
+#[test]
+fn at_the_limit_an_executor_that_runs_tasks_at_once_begins_none_of_the_rest() {
+    let (begun, jobs) = failing(pass_two_milliseconds);
+    let outcomes = Executor::immediate().all_timeout(ms(1), jobs).unwrap();
+    let begun = begun.load(SeqCst);
+    // None, if the test itself was held up.
+    assert!(begun <= 1, "{begun} have begun");
+    for (number, outcome) in outcomes.iter().enumerate() {
+        match outcome {
+            Ok(Err(own)) if number < begun => assert_eq!(*own, number),
+            outcome => assert!(
+                outcome.as_ref().is_err_and(JoinError::is_cancelled),
+                "{outcome:?}"
+            ),
+        }
+    }
+    assert_eq!(outcomes.len(), 5);
+
+    let (begun, jobs) = failing(pass_two_milliseconds);
+    let answer = Executor::immediate().any_timeout(ms(1), jobs);
+    assert!(matches!(answer, Err(AnyError::Timeout)), "{answer:?}");
+    assert!(begun.load(SeqCst) <= 1);
+}
+
+/// One worker in a task, one place, which is taken: whatever that task submits, it runs itself.
+fn on_the_worker_of_a_full_pool<R: Send + 'static>(
+    clock: &ManualClock,
+    f: impl FnOnce(&Pool) -> R + Send + 'static,
+) -> R {
+    let builder = Pool::builder("full").core_threads(1).clock(clock);
+    let pool = builder.queue(Queue::bounded(1)).build().unwrap();
+    let own = pool.clone();
+    let (full, is_full) = channel::<()>();
+    let task = pool.submit(move || {
+        is_full.recv().unwrap();
+        f(&own)
+    });
+    crate::support::until("it runs", || pool.stats().active == 1);
+    pool.execute(|| ()).unwrap();
+    full.send(()).unwrap();
+    clock.advance(HOUR);
+    in_time(move || task.unwrap().join().unwrap())
+}
+
+/// Passes more than half of the limit of the tests that use it.
+fn sleep_for_150() {
+    task::sleep(ms(150)).unwrap();
+}
+
+#[test]
+fn at_the_limit_the_worker_of_a_full_pool_begins_none_of_the_rest() {
+    let (begun, jobs) = failing(sleep_for_150);
+    let outcomes = on_the_worker_of_a_full_pool(&Clock::manual(), |pool| pool.all_timeout(ms(200), jobs));
+    let outcomes = outcomes.unwrap();
+    assert_eq!(begun.load(SeqCst), 2, "at 0 and at 150 ms, and none at 300 ms");
+    assert!(matches!(outcomes[..2], [Ok(Err(0)), Ok(Err(1))]), "{outcomes:?}");
+    let is_cancelled = |outcome: &Result<_, JoinError>| outcome.as_ref().is_err_and(JoinError::is_cancelled);
+    assert!(outcomes[2..].iter().all(is_cancelled), "{outcomes:?}");
+    assert_eq!(outcomes.len(), 5);
+
+    let (begun, jobs) = failing(sleep_for_150);
+    let answer = on_the_worker_of_a_full_pool(&Clock::manual(), |pool| pool.any_timeout(ms(200), jobs));
+    assert!(matches!(answer, Err(AnyError::Timeout)), "{answer:?}");
+    assert_eq!(begun.load(SeqCst), 2, "at 0 and at 150 ms, and none at 300 ms");
+}
+
+/// The same for a calling task that is asked to stop, here by a job that it runs itself.
+#[test]
+fn a_worker_of_a_full_pool_that_is_asked_to_stop_begins_none_of_the_rest() {
+    fn jobs_that_stop_the_caller() -> (Arc<AtomicUsize>, Vec<Failing>) {
+        let caller = task::current().unwrap().token();
+        failing(move || caller.cancel())
+    }
+    let (begun, outcomes) = on_the_worker_of_a_full_pool(&Clock::manual(), |pool| {
+        let (begun, jobs) = jobs_that_stop_the_caller();
+        (begun, pool.all(jobs).unwrap())
+    });
+    assert_eq!(begun.load(SeqCst), 1);
+    assert!(matches!(outcomes[0], Ok(Err(0))), "{outcomes:?}");
+    let is_told = |outcome: &Result<_, JoinError>| outcome.as_ref().is_err_and(JoinError::is_interrupted);
+    assert!(outcomes[1..].iter().all(is_told), "{outcomes:?}");
+
+    let (begun, answer) = on_the_worker_of_a_full_pool(&Clock::manual(), |pool| {
+        let (begun, jobs) = jobs_that_stop_the_caller();
+        (begun, pool.any(jobs))
+    });
+    assert_eq!(begun.load(SeqCst), 1);
+    assert!(
+        matches!(&answer, Err(AnyError::Join(error)) if error.is_interrupted()),
+        "{answer:?}"
+    );
+}
