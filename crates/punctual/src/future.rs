@@ -63,7 +63,8 @@ pub fn timeout<Fut: Future + Send>(
             if let Poll::Ready(output) = fut.as_mut().poll(context) {
                 return Poll::Ready(Ok(output));
             }
-            over.as_mut().poll(context).map(|()| Err(Timeout))
+            // Not a step: it was taken above, and the future may have left none.
+            over.as_mut().poll_time(context).map(|()| Err(Timeout))
         })
         .await
     }
@@ -226,6 +227,7 @@ enum Until {
 struct Sleep {
     until: Until,
     state: State,
+    was_put_off: bool,
 }
 
 enum State {
@@ -245,6 +247,7 @@ impl Sleep {
         Sleep {
             until,
             state: State::New,
+            was_put_off: false,
         }
     }
 
@@ -293,6 +296,16 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.as_mut().poll_time(context).is_pending() {
+            return Poll::Pending;
+        }
+        budget::step(context, &mut self.was_put_off)
+    }
+}
+
+impl Sleep {
+    /// Whether the time has come, whatever is left of the [budget].
+    fn poll_time(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let is_new = matches!(self.state, State::New);
         if is_new {
             self.begin();
@@ -307,15 +320,13 @@ impl Future for Sleep {
                 return Poll::Pending;
             }
         }
-        if matches!(self.state, State::Never) || budget::step(context).is_pending() {
+        if matches!(self.state, State::Never) {
             return Poll::Pending;
         }
         self.end();
         Poll::Ready(())
     }
-}
 
-impl Sleep {
     fn end(&mut self) {
         let State::Waiting { alarm, keeper, .. } = std::mem::replace(&mut self.state, State::Over) else {
             return;

@@ -34,7 +34,7 @@ use std::time::Duration;
 /// ```
 #[must_use = "dropping a handle detaches the task; use `execute` for fire and forget"]
 pub struct TaskHandle<T> {
-    /// A share of the block, tagged in the lowest bit.
+    /// A share of the block, tagged in the two lowest bits.
     tagged: NonNull<Header>,
     value: PhantomData<T>,
 }
@@ -51,7 +51,13 @@ impl<T> Unpin for TaskHandle<T> {}
 impl<T> UnwindSafe for TaskHandle<T> {}
 impl<T> RefUnwindSafe for TaskHandle<T> {}
 
+/// A worker had to be woken for the task.
 const WOKE: usize = 1;
+/// The handle was found resolved, and put off ([`budget`]).
+const PUT_OFF: usize = 2;
+const TAGS: usize = WOKE | PUT_OFF;
+
+const _: () = assert!(align_of::<Header>() > TAGS);
 
 impl<T> TaskHandle<T> {
     /// # Safety
@@ -71,7 +77,7 @@ impl<T> TaskHandle<T> {
     pub(super) fn pointer(&self) -> NonNull<Header> {
         // SAFETY: a header is aligned, so its address without the tag is not zero.
         let address = |address: std::num::NonZero<usize>| unsafe {
-            std::num::NonZero::new_unchecked(address.get() & !WOKE)
+            std::num::NonZero::new_unchecked(address.get() & !TAGS)
         };
         self.tagged.map_addr(address)
     }
@@ -241,7 +247,9 @@ impl<T> Future for TaskHandle<T> {
         if block.register_waker(cx.waker()) {
             return Poll::Pending;
         }
-        if budget::step(cx).is_pending() {
+        let mut was_put_off = self.tagged.addr().get() & PUT_OFF != 0;
+        if budget::step(cx, &mut was_put_off).is_pending() {
+            self.tagged = self.tagged.map_addr(|address| address | PUT_OFF);
             return Poll::Pending;
         }
         Poll::Ready(self.take())

@@ -4,6 +4,9 @@
 //! that would be ready at once. Out: it may go on; or it has had its share, is woken, and is asked to come again. A future that awaits things which are always ready would
 //! otherwise never end its poll, and hold its worker for ever. Only steps that go through here are counted: a loop that awaits
 //! nothing of this library is not seen.
+//!
+//! A step is put off once at most: beside a branch that uses up every poll, what is ready would never be seen otherwise. A loop
+//! ends its poll all the same, since each of its steps is a new one, which was not put off before.
 
 use crate::sync::local;
 use std::cell::Cell;
@@ -30,11 +33,12 @@ pub(crate) fn with_a_new_one<R>(poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// A step that is ready. `Pending`: not in this poll; the context's waker has been called.
-pub(crate) fn step(context: &Context<'_>) -> Poll<()> {
+/// A step that is ready. `Pending`: not in this poll; the context's waker has been called, and `was_put_off`, which is the
+/// step's own, says so the next time.
+pub(crate) fn step(context: &Context<'_>, was_put_off: &mut bool) -> Poll<()> {
     let may_go_on = LEFT.with(|left| match left.get() {
         u32::MAX => true,
-        0 => false,
+        0 => *was_put_off,
         some => {
             left.set(some - 1);
             true
@@ -43,11 +47,13 @@ pub(crate) fn step(context: &Context<'_>) -> Poll<()> {
     if may_go_on {
         return Poll::Ready(());
     }
+    *was_put_off = true;
     context.waker().wake_by_ref();
     Poll::Pending
 }
 
 /// A step before something that cannot be put off once it is ready: a value that somebody must get, a place that was given.
 pub(crate) fn turn() -> impl Future<Output = ()> + Send {
-    poll_fn(|context| step(context))
+    let mut was_put_off = false;
+    poll_fn(move |context| step(context, &mut was_put_off))
 }

@@ -47,7 +47,9 @@ pub(crate) fn drive_with<R>(
         if let Poll::Ready(value) = budget::with_a_new_one(|| poll(&mut context)) {
             return Some(value);
         }
-        if parker.word.load() & WOKEN == 0 && !sleep(&parker.word, keeping.look()) {
+        // Also if it was woken: of a future that wakes itself in each poll, what sleeps inside is told here alone.
+        let next = keeping.look();
+        if parker.word.load() & WOKEN == 0 && !sleep(&parker.word, next) {
             return None;
         }
         parker.word.0.fetch_and(!WOKEN, Acquire);

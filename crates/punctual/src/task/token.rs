@@ -84,6 +84,7 @@ impl Token {
         Firing {
             token: self.clone(),
             number: None,
+            was_put_off: false,
         }
     }
 
@@ -208,13 +209,14 @@ impl Drop for Listening<'_> {
 struct Firing {
     token: Token,
     number: Option<u64>,
+    was_put_off: bool,
 }
 
 impl Future for Firing {
     type Output = ();
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.token.is_cancelled() {
-            return budget::step(cx);
+            return budget::step(cx, &mut self.was_put_off);
         }
         // Cloned and dropped outside the lock: a waker is user code.
         let waker = cx.waker().clone();

@@ -194,3 +194,120 @@ fn a_worker_of_a_full_pool_that_is_asked_to_stop_begins_none_of_the_rest() {
         "{answer:?}"
     );
 }
+
+/// Awaits what is ready at once, again and again. Ends only to end the test, which has failed then.
+async fn restless() {
+    let begin = Instant::now();
+    while begin.elapsed() < LONG {
+        future::sleep(Duration::ZERO).await;
+    }
+}
+
+#[test]
+fn a_time_out_fires_while_its_future_uses_up_each_poll() {
+    let pool = Pool::fixed(1).unwrap();
+    let limited = || future::timeout(ms(5), restless());
+    assert!(
+        pool.spawn(limited()).unwrap().join().unwrap().is_err(),
+        "on a pool"
+    );
+    assert!(pool.block_on(limited()).unwrap().is_err(), "on this thread");
+    let twice = pool.block_on(future::timeout(HOUR, limited())).unwrap();
+    assert!(twice.unwrap().is_err(), "the inner one of two");
+    let twice = pool.block_on(future::timeout(ms(5), future::timeout(HOUR, restless())));
+    assert!(twice.unwrap().is_err(), "the outer one of two");
+}
+
+/// Polls both in each poll, the first one first; true if the second is ready within some polls, whatever the first does.
+async fn second_is_ready(first: impl Future, second: impl Future) -> bool {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    let mut polls = 0;
+    // From the beginning of a poll on.
+    future::yield_now().await;
+    poll_fn(|context| {
+        polls += 1;
+        let is_over = first.as_mut().poll(context).is_ready() || polls > 100;
+        let is_ready = second.as_mut().poll(context).is_ready();
+        if is_ready || is_over {
+            Poll::Ready(is_ready)
+        } else {
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+/// Takes so many steps in each poll, and then waits for the next one.
+async fn takes_steps(steps: usize) {
+    loop {
+        for _ in 0..steps {
+            future::sleep(Duration::ZERO).await;
+        }
+        future::yield_now().await;
+    }
+}
+
+/// However many steps the other branch takes: more than a poll has, as many, or all but one.
+#[test]
+fn what_is_ready_is_seen_beside_a_future_that_uses_up_each_poll() {
+    let pool = Pool::fixed(1).unwrap();
+    let other = pool.clone();
+    let on_a_pool = pool.spawn(async move {
+        for steps in 0..300 {
+            check_beside(&other, steps).await;
+        }
+        check_beside(&other, usize::MAX).await;
+    });
+    in_time(|| on_a_pool.unwrap().join().unwrap());
+    in_time(move || pool.block_on(check_beside(&pool, usize::MAX)).unwrap());
+}
+
+async fn check_beside(pool: &Pool, steps: usize) {
+    let token = Token::new();
+    token.cancel();
+    let is_seen = second_is_ready(takes_steps(steps), token.cancelled()).await;
+    assert!(is_seen, "a token that has fired, beside {steps} steps");
+    let is_seen = second_is_ready(takes_steps(steps), future::sleep(Duration::ZERO)).await;
+    assert!(is_seen, "a sleep that is over, beside {steps} steps");
+    let at_once = future::timeout(HOUR, async {});
+    let is_seen = second_is_ready(takes_steps(steps), at_once).await;
+    assert!(is_seen, "a time-out whose future is ready, beside {steps} steps");
+    let mut ended = Executor::immediate().submit(|| ()).unwrap();
+    let is_seen = second_is_ready(takes_steps(steps), &mut ended).await;
+    assert!(is_seen, "a task that has ended, beside {steps} steps");
+    let submission = pool.submit_async(|| ());
+    let is_seen = second_is_ready(takes_steps(steps), submission).await;
+    assert!(
+        is_seen,
+        "a submission for which there is room, beside {steps} steps"
+    );
+}
+
+/// Polls a future only when its own waker was called, as collections of futures do.
+async fn when_woken(fut: impl Future<Output = ()>) {
+    let mut fut = pin!(fut);
+    let (waker, calls) = counting_waker();
+    let mut seen = None;
+    poll_fn(|_| {
+        let now = calls.load(SeqCst);
+        if seen.replace(now) == Some(now) {
+            return Poll::Pending;
+        }
+        fut.as_mut().poll(&mut Context::from_waker(&waker))
+    })
+    .await;
+}
+
+/// The other branch moves the clock, so that the sleep is over after a few polls.
+#[test]
+fn a_thread_that_drives_a_future_wakes_what_sleeps_inside_although_it_never_rests_itself() {
+    let clock = Clock::manual();
+    let pool = Pool::builder("p").core_threads(1).clock(&clock).build().unwrap();
+    let restless = poll_fn(|context| {
+        clock.advance(ms(1));
+        context.waker().wake_by_ref();
+        Poll::<()>::Pending
+    });
+    let sleeps = when_woken(future::sleep(ms(5)));
+    assert!(pool.block_on(second_is_ready(restless, sleeps)).unwrap());
+}
