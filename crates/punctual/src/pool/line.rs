@@ -11,6 +11,7 @@
 //! after, a fence, and so does the one who gets into line, the other way round.
 
 use super::admit::Plan;
+use super::crew::Crew;
 use super::engine::Engine;
 use crate::Reason;
 use crate::queue::Refusal;
@@ -78,8 +79,13 @@ impl Waiter {
         })
     }
 
+    /// In the section that takes it out of the line: whoever does not find it there finds the answer.
     fn answer(&self, answer: u32) {
         self.word.0.fetch_or(answer, AcqRel);
+    }
+
+    /// After that section: a waker is user code.
+    fn tell(&self) {
         self.word.wake_all();
         let waker = self.waker.lock().take();
         if let Some(waker) = waker {
@@ -146,6 +152,15 @@ impl Drop for InLine {
         {
             self.engine.release(permit);
         }
+    }
+}
+
+impl Crew {
+    /// Takes the first out of the line, with its answer.
+    fn answer_first(&mut self, answer: u32) -> Option<Arc<Waiter>> {
+        let first = self.line.pop_front()?;
+        first.answer(answer);
+        Some(first)
     }
 }
 
@@ -235,13 +250,9 @@ impl Engine {
         let line = &mut producers.gate.line;
         let Some(index) = line.iter().position(|each| Arc::ptr_eq(each, waiter)) else {
             drop(producers);
-            // Taken out by somebody who is about to answer, if the answer is not there yet.
-            return Some(loop {
-                if let Some(answer) = waiter.look() {
-                    break answer;
-                }
-                crate::sync::yield_now();
-            });
+            let answer = waiter.look();
+            debug_assert!(answer.is_some(), "taken out of the line without an answer");
+            return answer;
         };
         line.remove(index);
         producers.shut();
@@ -259,7 +270,7 @@ impl Engine {
     /// started here: a place in line may belong to a future that nobody polls. True: nobody waits any more.
     pub(super) fn serve_own_line(&self) -> bool {
         loop {
-            let mut answers = Vec::new();
+            let mut answered = Vec::new();
             let mut is_served = false;
             let starts = {
                 let mut producers = self.room.producers();
@@ -279,13 +290,10 @@ impl Engine {
                         }
                     };
                     self.reserve(&mut producers, plan);
-                    answers.extend(producers.gate.line.pop_front().map(|waiter| (waiter, answer)));
+                    answered.extend(producers.gate.answer_first(answer));
                 }
             };
-            // Outside the lock: a waker is user code.
-            for (waiter, answer) in answers {
-                waiter.answer(answer);
-            }
+            answered.iter().for_each(|waiter| waiter.tell());
             if !starts {
                 return is_served;
             }
@@ -299,9 +307,9 @@ impl Engine {
                 // Others are alive: one of them will serve the line.
                 Err(None) => return false,
             };
-            let first = self.room.producers().gate.line.pop_front();
+            let first = self.room.producers().gate.answer_first(answer);
             match first {
-                Some(waiter) => waiter.answer(answer),
+                Some(waiter) => waiter.tell(),
                 None if answer == GRANTED => self.give_back(|_| ()),
                 None => {}
             }

@@ -33,7 +33,7 @@ mod tests;
 use super::locals::{Heed, WayIn};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use crate::sync::{Arc, Guard, Lock, Padded, yield_now};
+use crate::sync::{Arc, Guard, Lock, Padded, wait_while};
 use crate::task::record::Slot;
 pub(crate) use local::on_own_deque;
 use ring::{Alias, Place, Ring};
@@ -171,9 +171,7 @@ impl Deque {
     pub(super) fn settle(&self) {
         in_one_order();
         drop(self.ring.lock());
-        while self.owner.bottom.load(SeqCst) & TAKING != 0 {
-            yield_now();
-        }
+        wait_while(|| self.owner.bottom.load(SeqCst) & TAKING != 0);
     }
 
     /// Moves the oldest record out, and claims and counts it for the thief.

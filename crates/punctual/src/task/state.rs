@@ -13,8 +13,8 @@
 //! In: transitions, each a method. Out: for each, a `#[must_use]` answer that says what the caller now owes. No
 //! compare-and-swap on a task's word exists outside this file.
 
-use crate::sync::WaitWord;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::{WaitWord, wait_while};
 use std::fmt;
 
 /// The task has left the queue for good: exactly one claimer saw this bit clear. Set once, never cleared.
@@ -491,13 +491,8 @@ impl State {
 
     #[cold]
     fn wait_for_pin(&self) -> u32 {
-        loop {
-            let seen = self.word.0.load(Acquire);
-            if seen & PINNED == 0 {
-                return seen;
-            }
-            crate::sync::yield_now();
-        }
+        wait_while(|| self.word.0.load(Acquire) & PINNED != 0);
+        self.word.0.load(Acquire)
     }
 
     /// A waiting task gets another record, and perhaps another level: from here on only that record counts. False: it does

@@ -311,3 +311,48 @@ fn a_thread_that_drives_a_future_wakes_what_sleeps_inside_although_it_never_rest
     let sleeps = when_woken(future::sleep(ms(5)));
     assert!(pool.block_on(second_is_ready(restless, sleeps)).unwrap());
 }
+
+/// Says that it was called, and returns when the other submission has left.
+struct WaitsForTheOther {
+    called: Sender<()>,
+    has_left: Mutex<Receiver<()>>,
+    is_told: AtomicBool,
+}
+
+impl Wake for WaitsForTheOther {
+    fn wake(self: Arc<Self>) {
+        self.called.send(()).unwrap();
+        let told = self.has_left.lock().unwrap().recv_timeout(LONG);
+        self.is_told.store(told.is_ok(), SeqCst);
+    }
+}
+
+/// Both are answered by the shutdown, the first one's waker first.
+#[test]
+fn a_submission_that_is_given_up_does_not_wait_for_the_waker_of_another() {
+    let pool = Pool::builder("full").core_threads(1).queue(Queue::bounded(1));
+    let pool = pool.build().unwrap();
+    let held = hold(&pool);
+    pool.execute(|| ()).unwrap();
+    let (called, is_called) = channel();
+    let (left, has_left) = channel();
+    let waker = Arc::new(WaitsForTheOther {
+        called,
+        has_left: Mutex::new(has_left),
+        is_told: AtomicBool::new(false),
+    });
+    let mut first = Box::pin(pool.submit_async(|| ()));
+    let mut second = Box::pin(pool.submit_async(|| ()));
+    assert!(poll_once(&mut first, &Waker::from(waker.clone())).is_pending());
+    assert!(poll_once(&mut second, &Waker::from(counting_waker().0)).is_pending());
+    let closing = pool.clone();
+    let closer = std::thread::spawn(move || closing.shutdown());
+    is_called.recv().unwrap();
+    drop(second);
+    // An error is the fault: the waker has given up.
+    let _ = left.send(());
+    closer.join().unwrap();
+    assert!(waker.is_told.load(SeqCst));
+    drop((first, held));
+    assert!(pool.close().terminated);
+}
