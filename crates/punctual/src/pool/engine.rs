@@ -11,6 +11,7 @@ use super::crew::{Crew, CrewReading, Spares};
 use super::fork;
 use super::futures::Suspended;
 use super::keys::Keys;
+use super::life::Watchers;
 use super::owner::Owner;
 use super::refusals::Refusals;
 use super::reject::{Reject, Rejections};
@@ -134,7 +135,9 @@ pub(crate) struct Engine {
 pub(super) struct Life {
     /// Counts the moments at which a waiter should look again.
     pub(super) moments: WaitWord,
-    /// Threads that wait for the pool to be idle: workers about to sleep look here.
+    /// Threads that wait for the pool to be idle.
+    pub(super) watchers: Lock<Watchers>,
+    /// Mirror of how many there are: workers about to sleep look here.
     pub(super) idle_watchers: AtomicUsize,
     /// Threads of other parts of the pool that run a task of this one in place.
     pub(super) visitors: AtomicUsize,
@@ -306,6 +309,7 @@ impl Engine {
                 next_schedule: AtomicU64::new(1),
                 life: Life {
                     moments: WaitWord::new(0),
+                    watchers: Lock::new(Watchers::default()),
                     idle_watchers: AtomicUsize::new(0),
                     visitors: AtomicUsize::new(0),
                     on_terminated: Lock::new(None),

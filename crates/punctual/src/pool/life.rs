@@ -28,6 +28,36 @@ pub(crate) enum Waited {
     Interrupted,
 }
 
+/// Those that wait for a quiet moment and have not had one.
+#[derive(Default)]
+pub(super) struct Watchers {
+    list: Vec<Watcher>,
+    next: u64,
+}
+
+struct Watcher {
+    number: u64,
+    /// The tasks that the waiting thread is in the middle of: part of the pool, and how many.
+    own: Vec<(usize, u64)>,
+}
+
+impl Watcher {
+    /// Whether nothing runs but its own tasks.
+    fn is_alone_in(&self, parts: &[Calm]) -> bool {
+        let own_in = |part: usize| self.own.iter().find(|own| own.0 == part).map_or(0, |own| own.1);
+        parts.iter().all(|calm| calm.running <= own_in(calm.part))
+    }
+}
+
+/// A part of the pool in which nothing waits.
+#[derive(PartialEq, Eq)]
+struct Calm {
+    part: usize,
+    /// How many tasks ever came, and how many of them run.
+    accepted: u64,
+    running: u64,
+}
+
 impl Engine {
     /// No more tasks from here on; what was accepted runs.
     pub(crate) fn shutdown(&self) {
@@ -296,7 +326,7 @@ impl Engine {
         self.life.moments.wake_all();
     }
 
-    /// A worker is about to sleep, or a task went away: whoever waits for quiet should look.
+    /// A worker is about to sleep, or a task went away: this may be the moment that others wait for.
     ///
     /// The fence pairs with the one in [`Engine::wait_idle`]: either this thread sees the watcher, or the watcher's
     /// look, which comes after its announcement, sees the counts this thread wrote.
@@ -304,7 +334,7 @@ impl Engine {
         atomic::fence(SeqCst);
         let pool = self.top();
         if pool.life.idle_watchers.load(Relaxed) > 0 {
-            pool.tell();
+            pool.look_for_quiet();
         }
     }
 
@@ -332,40 +362,92 @@ impl Engine {
         self.wait_until(limit, token, || self.state() == State::Terminated)
     }
 
-    /// Waits until nothing is queued and nothing runs, here and in the annexes. A task of this pool that asks does not
-    /// count itself.
+    /// Waits for a moment at which nothing is queued and nothing runs, here and in the annexes. A task of this pool that asks
+    /// does not count itself.
+    ///
+    /// What counts is that there was such a moment, not that it lasts until the waiter looks: the thread that sees one takes all
+    /// watchers off the list for which it is one, and a watcher that is off the list leaves.
     pub(crate) fn wait_idle(&self, limit: Duration) -> bool {
         if self.is_forked() {
             return false;
         }
-        self.life.idle_watchers.fetch_add(1, Relaxed);
+        let number = self.begin_to_watch();
         atomic::fence(SeqCst);
         let own = here(|here| here.token());
-        let waited = self.wait_until(Some(limit), own.as_ref(), || self.is_all_idle());
-        self.life.idle_watchers.fetch_sub(1, Relaxed);
+        let waited = self.wait_until(Some(limit), own.as_ref(), || {
+            !self.is_watching(number) || {
+                self.look_for_quiet();
+                !self.is_watching(number)
+            }
+        });
+        self.change_watchers(|watchers| watchers.list.retain(|watcher| watcher.number != number));
         waited == Waited::Reached
     }
 
-    fn is_all_idle(&self) -> bool {
+    fn begin_to_watch(&self) -> u64 {
         let annexes = self.annexes.all();
-        let read = || -> Option<Vec<u64>> {
-            let annexes = annexes.iter().map(|annex| annex.accepted_if_idle());
-            std::iter::once(self.accepted_if_idle()).chain(annexes).collect()
-        };
-        let first = read();
-        // Whoever was idle in both readings, and was given nothing between them, was idle all the time between them: so
-        // all were at once.
-        first.is_some() && (annexes.is_empty() || first == read())
+        let parts = std::iter::once(self).chain(annexes.iter().map(|annex| &**annex));
+        let own = parts.map(|part| (part.identity(), here(|here| here.tasks_of(&part.home))));
+        let own = own.filter(|(_, tasks)| *tasks > 0).collect();
+        self.change_watchers(|watchers| {
+            let number = watchers.next;
+            watchers.next += 1;
+            watchers.list.push(Watcher { number, own });
+            number
+        })
     }
 
-    /// How many tasks came here, if none waits or runs but those that the calling thread is in the middle of.
-    fn accepted_if_idle(&self) -> Option<u64> {
-        let myself = here(|here| here.tasks_of(&self.home));
+    fn is_watching(&self, number: u64) -> bool {
+        let watchers = self.life.watchers.lock();
+        watchers.list.iter().any(|watcher| watcher.number == number)
+    }
+
+    fn change_watchers<R>(&self, change: impl FnOnce(&mut Watchers) -> R) -> R {
+        let mut watchers = self.life.watchers.lock();
+        let changed = change(&mut watchers);
+        self.life.idle_watchers.store(watchers.list.len(), Relaxed);
+        changed
+    }
+
+    /// If this is a quiet moment, those that wait for one leave. The list is locked from before the reading on: what a
+    /// watcher submitted before it began to wait is part of every reading that can end its wait.
+    fn look_for_quiet(&self) {
+        let has_ended_waits = self.change_watchers(|watchers| {
+            let before = watchers.list.len();
+            if before > 0
+                && let Some(parts) = self.read_calm()
+            {
+                watchers.list.retain(|watcher| !watcher.is_alone_in(&parts));
+            }
+            watchers.list.len() < before
+        });
+        if has_ended_waits {
+            self.tell();
+        }
+    }
+
+    /// All parts of the pool at one moment, if nothing waits in any.
+    fn read_calm(&self) -> Option<Vec<Calm>> {
+        let annexes = self.annexes.all();
+        let read = || -> Option<Vec<Calm>> {
+            let annexes = annexes.iter().map(|annex| annex.read_own_calm());
+            std::iter::once(self.read_own_calm()).chain(annexes).collect()
+        };
+        let first = read()?;
+        // A part that was given nothing between both readings, and in which nothing ended, was so all the time between them:
+        // so all were at once.
+        (annexes.is_empty() || read().as_ref() == Some(&first)).then_some(first)
+    }
+
+    fn read_own_calm(&self) -> Option<Calm> {
         let settled = || self.timers.tally(|| self.staff.lock().read());
         let (queue, (timed, staff), ()) = self.room.tally(settled, |_| ());
         let tally = queue.with(&timed.due);
-        let is_idle = tally.waiting() == 0 && tally.taken + tally.joined - staff.totals().ended() <= myself;
-        is_idle.then(|| tally.accepted())
+        (tally.waiting() == 0).then(|| Calm {
+            part: self.identity(),
+            accepted: tally.accepted(),
+            running: tally.taken + tally.joined - staff.totals().ended(),
+        })
     }
 
     fn wait_until(

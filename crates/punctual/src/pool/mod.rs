@@ -370,8 +370,8 @@ impl Pool {
         self.engine().await_termination(Some(limit), own.as_ref()) == Waited::Reached
     }
 
-    /// Waits until nothing is queued and nothing runs; false if that was not so within the limit. The pool goes on. A
-    /// task of this pool that calls it does not count itself. (A task has run when its closure has returned; a result that
+    /// Waits until nothing is queued and nothing runs; false if that was not so within the limit. The pool goes on, and all
+    /// that wait leave at such a moment, also if one of them submits again at once. A task of this pool that calls it does not count itself. (A task has run when its closure has returned; a result that
     /// nobody wants may still be on its way to being dropped.)
     #[must_use = "false means that there is still work"]
     pub fn wait_idle(&self, limit: Duration) -> bool {

@@ -356,3 +356,66 @@ fn a_submission_that_is_given_up_does_not_wait_for_the_waker_of_another() {
     drop((first, held));
     assert!(pool.close().terminated);
 }
+
+/// The waiters are tasks of a second pool on the same clock, so that time stands still until all of them wait.
+#[test]
+fn all_that_wait_for_a_quiet_pool_leave_at_its_next_quiet_moment() {
+    for _ in 0..20 {
+        let clock = Clock::manual();
+        let on_clock = |name, threads| {
+            let builder = Pool::builder(name).core_threads(threads).clock(&clock);
+            builder.build().unwrap()
+        };
+        let (pool, watchers) = (on_clock("subject", 1), on_clock("watchers", 4));
+        let begin = clock.now();
+        let sleeps = |limit| move || task::sleep(limit).unwrap();
+        pool.execute(sleeps(ms(100))).unwrap();
+        let waiters = (0..4).map(|_| {
+            let (pool, clock) = (pool.clone(), clock.clone());
+            watchers.submit(move || {
+                assert!(pool.wait_idle(HOUR));
+                pool.execute(sleeps(ms(300))).unwrap();
+                clock.now()
+            })
+        });
+        let waiters: Vec<_> = waiters.map(Result::unwrap).collect();
+        clock.advance(ms(50));
+        clock.advance(ms(10_000));
+        for waiter in waiters {
+            let left = in_time(move || waiter.join().unwrap());
+            assert_eq!(left.duration_since(begin).unwrap(), ms(100));
+        }
+    }
+}
+
+/// A task of the pool does not count itself; it leaves with those that wait outside of the pool only if it is over.
+#[test]
+fn a_task_that_waits_for_quiet_beside_itself_is_told_of_moments_that_others_end() {
+    for _ in 0..20 {
+        let clock = Clock::manual();
+        let builder = Pool::builder("subject").core_threads(2).clock(&clock);
+        let pool = builder.build().unwrap();
+        let begin = clock.now();
+        pool.execute(|| task::sleep(ms(100)).unwrap()).unwrap();
+        let (own, its_clock) = (pool.clone(), clock.clone());
+        let inside = pool.submit(move || {
+            assert!(own.wait_idle(HOUR));
+            own.execute(|| task::sleep(ms(300)).unwrap()).unwrap();
+            let left = its_clock.now();
+            task::sleep(ms(100)).unwrap();
+            left
+        });
+        clock.advance(ms(50));
+        let builder = Pool::builder("watcher").core_threads(1).clock(&clock);
+        let watcher = builder.build().unwrap();
+        let (own, its_clock) = (pool.clone(), clock.clone());
+        let outside = watcher.submit(move || {
+            assert!(own.wait_idle(HOUR));
+            its_clock.now()
+        });
+        clock.advance(ms(10_000));
+        let left = [inside.unwrap(), outside.unwrap()].map(|task| in_time(|| task.join().unwrap()));
+        let left = left.map(|left| left.duration_since(begin).unwrap());
+        assert_eq!(left, [ms(100), ms(400)]);
+    }
+}
