@@ -15,7 +15,7 @@ use crate::task::block::{Entry, Options};
 use crate::task::parker::{WOKEN, drive_with};
 use crate::task::{Class, here};
 use crate::time::{Wait, Waked};
-use crate::worker::spare::{self, Awaits, Part, Sleep};
+use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{JoinError, Rejected};
 use std::future::Future;
 use std::pin::pin;
@@ -99,7 +99,7 @@ impl Executor {
             };
             here(|here| {
                 let sleep = Sleep {
-                    part: Part::Foreign,
+                    part: None,
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,

@@ -14,7 +14,7 @@ use crate::sync::{Arc, Lock, WaitWord};
 use crate::task::block::Options;
 use crate::task::{Token, here};
 use crate::time::{Tick, Wait, Waked, deadline_after};
-use crate::worker::spare::{self, Awaited, Awaits, Sleep};
+use crate::worker::spare::{self, Awaited, Awaits, Sleep, Stuck};
 use crate::{Executor, JoinError, Rejected, Timeout};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -246,22 +246,28 @@ impl<T: Send + 'static> Group<T> {
                     deadline,
                 };
                 let sleep = Sleep {
-                    part: engine.part_for(here),
+                    part: Some(engine.identity()),
                     awaits: self.awaits(),
                     wait: &wait,
                     over: 0,
                     alarm: alarm.clone(),
                 };
-                let Ok(_lent) = spare::lend(here, sleep) else {
-                    return Err(Idle::WouldDeadlock);
-                };
-                match engine.clock.wait(&wait, here.place()) {
-                    Waked::Ready => {}
-                    Waked::TimedOut => return Err(Idle::TimedOut),
-                    Waked::Interrupted if token.is_some_and(|token| token.is_cancelled()) => {
+                let waked = spare::lend(here, sleep).map(|_lent| engine.clock.wait(&wait, here.place()));
+                match waked {
+                    Ok(Waked::Ready) => {}
+                    Ok(Waked::TimedOut) => return Err(Idle::TimedOut),
+                    Ok(Waked::Interrupted) if token.is_some_and(|token| token.is_cancelled()) => {
                         return Err(Idle::Interrupted);
                     }
-                    Waked::Interrupted => return Err(Idle::WouldDeadlock),
+                    Ok(Waked::Interrupted) | Err(Stuck) => {
+                        // SAFETY: as above.
+                        let run = |task: &TaskHandle<T>| unsafe {
+                            spare::run_strangers_in_place(here, task.share())
+                        };
+                        if !self.tasks.values().any(run) {
+                            return Err(Idle::WouldDeadlock);
+                        }
+                    }
                 }
             }
         })

@@ -349,7 +349,7 @@ impl<'scope> Scope<'scope, '_> {
         let _lent = spare::lend(
             here,
             Sleep {
-                part: engine.part_for(here),
+                part: Some(engine.identity()),
                 awaits: match &shared.family {
                     Some(family) => Awaits::All(family.live.clone(), self.executor.passages()),
                     None => Awaits::Unknown,

@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::pool::engine::Engine;
 use crate::pool::fork;
 use crate::sync::is_multi_core;
 use crate::task::block::Header;
@@ -64,7 +65,13 @@ pub(super) fn wait(pointer: NonNull<Header>, limit: Option<Duration>, spins: boo
         if spins && !short && is_multi_core() && spin(SPIN, || block.state.load().is_resolved()) {
             return Waited::Resolved;
         }
-        sleep(block, limit, here)
+        match sleep(block, limit, here) {
+            // SAFETY: the caller holds a share.
+            Waited::WouldDeadlock if unsafe { spare::run_strangers_in_place(here, pointer) } => {
+                Waited::Resolved
+            }
+            waited => waited,
+        }
     })
 }
 
@@ -100,7 +107,7 @@ pub(super) fn wait_with_a_spare(block: &Header, here: Here<'_>) {
     let _lent = spare::lend(
         here,
         Sleep {
-            part: spare::part_of(here, block),
+            part: Some(Engine::identity_of_home(block)),
             awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,
@@ -130,7 +137,7 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     let lent = spare::lend(
         here,
         Sleep {
-            part: spare::part_of(here, block),
+            part: Some(Engine::identity_of_home(block)),
             awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,

@@ -14,11 +14,10 @@
 use super::Size;
 use super::line::Waiter;
 use super::staff::Departure;
-use super::waits::Waits;
 use crate::observe::{StartCounts, StopCounts};
 use crate::queue::producers::Gate;
 use crate::sync::Arc;
-use crate::sync::unmodelled::{AtomicUsize, Relaxed};
+use crate::sync::unmodelled::{AtomicI64, Relaxed};
 use crate::time::{Tick, deadline_after};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -50,13 +49,14 @@ pub(crate) struct Crew {
     fresh: usize,
     /// Workers whose task waits inside the library.
     blocked: usize,
-    /// Spares that this crew has taken for them.
+    /// Those among them that wait without a limit for tasks: each has a note among the [waits](super::waits).
+    pub(super) noted: usize,
+    /// Spares that this crew has taken for the blocked ones.
     standing_in: usize,
     /// A spare thread watches the clock.
     has_keeper: bool,
-    /// Those among them, here and in the annexes, that wait without a limit for a task of this pool. (An annex's own stays
-    /// empty.)
-    pub(super) waits: Waits,
+    /// Workers so far.
+    hired: u64,
     largest: usize,
     largest_since_resize: usize,
     /// A worker sleeps without a limit although idle workers leave: somebody relied on it.
@@ -76,19 +76,23 @@ pub(crate) struct Crew {
 }
 
 /// Threads beyond the sizes that are still to be had, by a pool and its annexes. Each crew counts what it took under its
-/// own lock, so the number itself needs no order.
+/// own lock, so the number itself needs no order. Below zero: some were taken [regardless](Crew::stand_in_regardless).
 #[derive(Debug)]
-pub(crate) struct Spares(AtomicUsize);
+pub(crate) struct Spares(AtomicI64);
 
 impl Spares {
     pub(crate) fn new(threads: usize) -> Self {
-        Spares(AtomicUsize::new(threads))
+        Spares(AtomicI64::new(threads as i64))
     }
 
     fn take(&self) -> bool {
         self.0
-            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+            .fetch_update(Relaxed, Relaxed, |left| (left > 0).then(|| left - 1))
             .is_ok()
+    }
+
+    fn take_regardless(&self) {
+        self.0.fetch_sub(1, Relaxed);
     }
 
     fn give(&self) {
@@ -149,9 +153,10 @@ impl Crew {
             starting: 0,
             fresh: 0,
             blocked: 0,
+            noted: 0,
             standing_in: 0,
             has_keeper: false,
-            waits: Waits::default(),
+            hired: 0,
             largest: 0,
             largest_since_resize: 0,
             is_put_off: false,
@@ -176,6 +181,14 @@ impl Crew {
             self.standing_in += 1;
         }
         self.standing_in > before
+    }
+
+    /// Takes one for a blocked worker that has none, although none is left.
+    pub(crate) fn stand_in_regardless(&mut self) {
+        if self.standing_in < self.blocked {
+            self.spares.take_regardless();
+            self.standing_in += 1;
+        }
     }
 
     /// Gives back what is not needed any more. Says whether it did:
@@ -279,6 +292,7 @@ impl Crew {
     }
 
     pub(crate) fn hire(&mut self) {
+        self.hired += 1;
         self.workers += 1;
         self.starting += 1;
         self.fresh += 1;
@@ -386,9 +400,14 @@ impl Crew {
         self.step_back()
     }
 
-    /// Whether no thread can come in addition to those there are.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.workers >= self.max()
+    /// How many workers there ever were, started or not.
+    pub(crate) fn hired(&self) -> u64 {
+        self.hired
+    }
+
+    /// Whether the system refused the last thread.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.starts.failed_in_a_row > 0
     }
 
     pub(crate) fn read(&self) -> CrewReading {

@@ -415,6 +415,17 @@ impl Engine {
         std::ptr::from_ref(self).addr()
     }
 
+    /// That of the engine a task belongs to. The home is not followed: it may be gone with the task's end.
+    pub(crate) fn identity_of_home(block: &Header) -> usize {
+        match block.view() {
+            Some(view) => view.home().identity(),
+            None => block
+                .home()
+                .addr()
+                .wrapping_sub(std::mem::offset_of!(Engine, home)),
+        }
+    }
+
     pub(crate) fn state(&self) -> State {
         self.run_state.read().state()
     }

@@ -8,6 +8,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(all(unix, not(any(loom, shuttle))))]
+use super::waits;
+#[cfg(all(unix, not(any(loom, shuttle))))]
 use crate::sync::process::begin_generation;
 pub(crate) use crate::sync::process::generation;
 #[cfg(all(unix, not(any(loom, shuttle))))]
@@ -19,13 +21,16 @@ pub(crate) fn watch() {
     use std::sync::Once;
     static ONCE: Once = Once::new();
     extern "C" fn before() {
+        waits::hold_for_fork();
         recycle::hold_for_fork();
     }
     extern "C" fn in_parent() {
         recycle::let_go_after_fork();
+        waits::let_go_after_fork();
     }
     extern "C" fn in_child() {
         recycle::let_go_after_fork();
+        waits::let_go_after_fork();
         visit::clear_after_fork();
         begin_generation();
     }

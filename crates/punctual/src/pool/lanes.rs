@@ -144,7 +144,7 @@ impl Engine {
                     deadline,
                 };
                 let sleep = Sleep {
-                    part: self.part_for(here),
+                    part: Some(self.identity()),
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,

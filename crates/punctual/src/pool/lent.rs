@@ -12,7 +12,6 @@
 use super::admit::Plan;
 use super::crew::Crew;
 use super::engine::Engine;
-use super::waits::{Trouble, Waits};
 use crate::queue::Refusal;
 use crate::queue::producers::Producers;
 use crate::sync::Arc;
@@ -102,52 +101,9 @@ impl Engine {
         std::mem::take(&mut self.room.producers().gate.is_awaited_elsewhere)
     }
 
-    /// The notes of those that wait: they are all with the pool.
-    pub(crate) fn with_waits<R>(&self, crew: &mut Crew, f: impl FnOnce(&mut Waits) -> R) -> R {
-        match &self.root {
-            None => f(&mut crew.waits),
-            Some(root) => root.room.look(|producers, _| f(&mut producers.gate.waits)),
-        }
-    }
-
-    /// How many workers there are, if nobody else runs a task of this part in place.
-    pub(crate) fn if_alone(&self, crew: &Crew) -> Option<usize> {
-        (self.life.visitors.load(Acquire) == 0).then(|| crew.workers())
-    }
-
-    /// Whether this part and others, to which no thread can come any more, wait for each other alone.
-    pub(crate) fn trouble_between_parts(&self, number: usize) -> Option<Trouble> {
-        let top = self.top();
-        if !top.annexes.look_occupied() {
-            return None;
-        }
-        let parts: Vec<Arc<Engine>> = top.me.upgrade().into_iter().chain(top.annexes.all()).collect();
-        // The notes are read at one moment, the workers one part after the other: if they are the same before and after
-        // that, and nobody was started meanwhile, they were so at that moment.
-        let read = || -> Vec<(usize, usize, u64)> {
-            let complete = parts.iter().filter_map(|part| part.workers_if_complete());
-            complete.collect()
-        };
-        let before = read();
-        let workers: Vec<(usize, usize)> = before
-            .iter()
-            .map(|(part, workers, _)| (*part, *workers))
-            .collect();
-        let trouble = top
-            .room
-            .look(|producers, _| producers.gate.waits.everybody_in(&workers, number));
-        trouble.filter(|_| read() == before)
-    }
-
-    /// Which part this is, how many workers it has, and how many were ever started, if no other can come or help out.
-    fn workers_if_complete(&self) -> Option<(usize, usize, u64)> {
-        self.room.look(|producers, _| {
-            let crew = &producers.gate;
-            let workers = self
-                .if_alone(crew)
-                .filter(|workers| *workers > 0 && crew.is_complete())?;
-            Some((self.identity(), workers, crew.read().starts))
-        })
+    /// Threads that are none of this part's workers and run one of its tasks in place.
+    pub(crate) fn visitors(&self) -> usize {
+        self.life.visitors.load(Acquire)
     }
 
     /// A spare thread is to be had again, here or in another part of the pool: whatever gives one back comes here. A worker that
@@ -187,5 +143,15 @@ impl Engine {
             self.staff_up(true);
             self.serve_line();
         }
+    }
+
+    /// One thread more than there may be, for a worker whose wait could not end otherwise.
+    pub(super) fn stand_in_regardless(self: &Arc<Self>) {
+        self.room.look(|producers, _| {
+            producers.gate.stand_in_regardless();
+            producers.shut();
+        });
+        self.staff_up(true);
+        self.serve_line();
     }
 }

@@ -136,6 +136,7 @@ impl Engine {
         }
         self.staff_up(false);
         self.offer_room();
+        self.look_after_waits();
         Ok(old)
     }
 
@@ -390,6 +391,7 @@ impl Engine {
             self.idle.notify();
         }
         if !started {
+            self.tell_waits();
             self.try_terminate();
         }
         started

@@ -247,6 +247,7 @@ impl Engine {
         self.staff.lock().leave(post);
         self.life.visitors.fetch_sub(1, AcqRel);
         self.tell_idle_watchers();
+        self.look_after_waits();
         // It may have been the last task of a closed pool.
         self.try_terminate();
     }

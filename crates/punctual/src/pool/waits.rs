@@ -1,35 +1,48 @@
-//! Who waits for whom, among the workers of a pool and its annexes.
+//! Which tasks wait for which, among the workers of all pools of this process.
 //!
-//! In: a note for each worker whose task waits, without a limit, for tasks of its own pool. Out: whether a wait could ever
+//! In: a note for each worker whose task waits, without a limit, for tasks of some pool. Out: whether a wait could ever
 //! end. Two troubles are seen: waits that only each other could end (a circle, through joins, groups, braces and the gates
-//! of views, and from one part of the pool to another), and a part all of whose workers wait for tasks of that part. Not seen:
-//! circles through another pool, a lock or a channel. The notes of annexes are among those of their pool, so that parts that
-//! wait for each other are seen too.
+//! of views), and parts (pools, and the annexes of pools) all of whose workers wait for tasks of these parts, while no
+//! thread can come to any of them. Not seen: circles through a lock, a channel or a future.
+//!
+//! **When it is asked.** A wait that begins asks ([`Engine::trouble`]), and so does every event after which there is a hand
+//! less, or one that could have come cannot any more: all of them call [`Engine::look_after_waits`]. Each asks after its own
+//! change, so of two that change something at once the later one sees both.
+//!
+//! The notes are those of a process, behind one lock, so that all of them can be looked at in one moment. Lock order:
+//! producers, then this, then a scope's live tasks.
 
-use crate::sync::{Arc, Lock};
+use super::crew::Crew;
+use super::engine::Engine;
+use crate::sync::process::generation;
+use crate::sync::{Arc, Guard, Lock, Weak};
 use crate::task::Token;
 use crate::task::block::Header;
 use crate::task::view::{ANY_NUMBER, View};
 use std::collections::HashSet;
 use std::fmt;
 
-/// A worker's wait, without a limit, for tasks of its own pool.
+/// A worker's wait, without a limit, for tasks of a pool.
 #[derive(Debug)]
 pub(crate) struct WaitNote {
-    /// The part of the pool whose worker waits, and the part whose tasks it waits for.
+    /// The part whose worker waits, and the part whose tasks it waits for.
     pub(crate) from: usize,
     pub(crate) to: usize,
+    /// The first of the two.
+    pub(crate) engine: Weak<Engine>,
     /// Tells one note from another.
     pub(crate) number: usize,
     /// The tasks, by address, that the waiting thread is in the middle of.
     pub(crate) running: Vec<usize>,
+    /// The parts whose tasks are among these although the thread is none of their workers, once for each such task.
+    pub(crate) visits: Vec<usize>,
     /// The gates, by their views' addresses, in which these have a slot.
     pub(crate) slots: Vec<usize>,
     pub(crate) awaits: Awaits,
-    /// Whether the wait goes on: nothing has happened yet that ends it. Called under the producers' lock, under which
+    /// Whether the wait goes on: nothing has happened yet that ends it. Called under the lock of the notes, under which
     /// the note is taken out before what this looks at may go.
     pub(crate) goes_on: GoesOn,
-    /// Fired when nobody could ever end the wait; `None` for one that must be waited all the same.
+    /// Fired when the wait could never end; `None` for one that must be waited all the same.
     pub(crate) alarm: Option<Token>,
 }
 
@@ -44,7 +57,7 @@ pub(crate) enum Awaits {
     Unknown,
 }
 
-/// A task that somebody waits for.
+/// A task that is awaited.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     task: usize,
@@ -112,89 +125,166 @@ impl WaitNote {
     }
 }
 
-/// Nobody could ever end the wait.
+/// The wait could never end.
 #[derive(Debug)]
 pub(crate) struct Stuck;
 
-/// Waits that nobody will end, and one among them that can be called off, if there is one.
+/// Waits that nothing will end, and one among them that can be called off, if there is one.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     way_out: Option<(usize, Token)>,
+    /// Whose workers wait.
+    parts: Vec<usize>,
+}
+
+/// The workers of a part to which no thread will come as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crowd {
+    pub(crate) part: usize,
+    pub(crate) workers: usize,
+    /// Threads that are none of its workers and run one of its tasks.
+    pub(crate) visitors: usize,
+    /// Workers that were ever hired: tells whether there was another meanwhile.
+    pub(crate) hired: u64,
 }
 
 /// The notes, in no order but that the newest is the last.
-#[derive(Debug, Default)]
-pub(crate) struct Waits(Vec<WaitNote>);
+#[derive(Debug)]
+pub(crate) struct Waits {
+    notes: Vec<WaitNote>,
+    /// Of the process that wrote them.
+    generation: u16,
+}
+
+/// All notes of this process.
+pub(crate) fn all() -> Guard<'static, Waits> {
+    let mut waits = registry().lock();
+    if waits.generation != generation() {
+        // Of threads that are not in this process: nothing there may be looked at, nor dropped.
+        std::mem::forget(std::mem::take(&mut waits.notes));
+        waits.generation = generation();
+    }
+    waits
+}
+
+#[cfg(not(any(loom, shuttle)))]
+fn registry() -> &'static Lock<Waits> {
+    static ALL: Lock<Waits> = Lock::new(Waits::new());
+    &ALL
+}
+
+#[cfg(loom)]
+fn registry() -> &'static Lock<Waits> {
+    loom::lazy_static! {
+        static ref ALL: Lock<Waits> = Lock::new(Waits::new());
+    }
+    &ALL
+}
+
+#[cfg(shuttle)]
+fn registry() -> &'static Lock<Waits> {
+    shuttle::lazy_static! {
+        static ref ALL: Lock<Waits> = Lock::new(Waits::new());
+    }
+    &ALL
+}
+
+/// Takes the lock before a fork, so that no other thread holds it in the moment of the copy.
+#[cfg(all(unix, not(any(loom, shuttle))))]
+pub(super) fn hold_for_fork() {
+    registry().hold();
+}
+
+/// The other half of [`hold_for_fork`], in the parent and in the child.
+#[cfg(all(unix, not(any(loom, shuttle))))]
+pub(super) fn let_go_after_fork() {
+    registry().let_go();
+}
 
 impl Waits {
-    /// A worker of a part with so many workers, if all of them may be in trouble, begins to wait. `Err`: nobody could
-    /// ever end that wait, and it is not begun; if it must be waited all the same, the answer is somebody else to be called
-    /// off.
-    pub(crate) fn begin(&mut self, note: WaitNote, workers: Option<usize>) -> Result<Option<Token>, Stuck> {
+    const fn new() -> Self {
+        Waits {
+            notes: Vec::new(),
+            generation: 0,
+        }
+    }
+
+    /// A wait begins. `Err`: it closes a circle, and is not begun; if it must be waited all the same, the answer is
+    /// another one to be called off.
+    pub(crate) fn begin(&mut self, note: WaitNote) -> Result<Option<Token>, Stuck> {
         let must_wait = note.alarm.is_none();
-        let part = (note.from == note.to).then_some(note.from);
-        self.add(note);
-        let everybody = |waits: &Self| waits.everybody(part?, workers?);
-        match self.only_for_each_other().or_else(|| everybody(self)) {
+        self.notes.push(note);
+        match self.only_for_each_other() {
             None => Ok(None),
             Some(trouble) if must_wait => Ok(trouble.way_out()),
             Some(_) => {
-                self.take_back();
+                self.notes.pop();
                 Err(Stuck)
             }
         }
     }
 
-    fn add(&mut self, note: WaitNote) {
-        self.0.push(note);
-    }
-
-    /// The newest wait is not begun after all.
-    fn take_back(&mut self) {
-        self.0.pop();
-    }
-
     pub(crate) fn remove(&mut self, number: usize) {
-        let index = self.0.iter().position(|each| each.number == number);
-        self.0.remove(index.expect("a wait that ends was noted"));
+        let index = self.notes.iter().position(|each| each.number == number);
+        self.notes.remove(index.expect("a wait that ends was noted"));
     }
 
-    /// Whether as many wait for tasks of their own part as it has workers.
-    pub(crate) fn everybody(&self, part: usize, workers: usize) -> Option<Trouble> {
-        let is_there = |each: &&WaitNote| (each.from, each.to) == (part, part);
-        let there: Vec<&WaitNote> = self.0.iter().filter(is_there).collect();
-        let waiting = there.iter().filter(|each| each.goes_on()).count();
-        (waiting == workers).then(|| Trouble::among(&there))
+    /// How many workers of this part wait.
+    pub(crate) fn waiting_in(&self, part: usize) -> usize {
+        self.going_on().filter(|each| each.from == part).count()
     }
 
-    /// Whether nobody is left who could end this wait, in several parts that wait for each other: of each of them, with so
-    /// many workers, all wait for tasks of these parts.
-    pub(crate) fn everybody_in(&self, parts: &[(usize, usize)], number: usize) -> Option<Trouble> {
-        let waiting: Vec<&WaitNote> = self.0.iter().filter(|each| each.goes_on()).collect();
-        let mut stuck: Vec<(usize, usize)> = parts.to_vec();
+    /// The parts whose workers wait.
+    pub(crate) fn engines(&self) -> Vec<Arc<Engine>> {
+        let mut parts = HashSet::new();
+        let firsts = self.notes.iter().filter(|each| parts.insert(each.from));
+        firsts.filter_map(|each| each.engine.upgrade()).collect()
+    }
+
+    fn going_on(&self) -> impl Iterator<Item = &WaitNote> {
+        self.notes.iter().filter(|each| each.goes_on())
+    }
+
+    /// Whether all workers of this part wait for tasks of parts all of whose workers wait for tasks of these parts.
+    pub(crate) fn everybody_in(&self, part: usize, crowds: &[Crowd]) -> Option<Trouble> {
+        let waiting: Vec<&WaitNote> = self.going_on().collect();
+        let mut stuck: Vec<&Crowd> = crowds.iter().collect();
         loop {
             let before = stuck.clone();
-            let is_among = |part: usize| before.iter().any(|(each, _)| *each == part);
-            stuck.retain(|(part, workers)| {
-                let there = waiting.iter().filter(|each| each.from == *part);
-                there.clone().count() == *workers && there.clone().all(|each| is_among(each.to))
+            let is_among = |part: usize| before.iter().any(|each| each.part == part);
+            stuck.retain(|crowd| {
+                let there = waiting.iter().filter(|each| each.from == crowd.part);
+                let visits = waiting.iter().flat_map(|each| &each.visits);
+                there.clone().count() == crowd.workers
+                    && visits.filter(|part| **part == crowd.part).count() == crowd.visitors
+                    && there.clone().all(|each| is_among(each.to))
             });
             if stuck.len() == before.len() {
                 break;
             }
         }
-        let is_stuck = |each: &&WaitNote| stuck.iter().any(|(part, _)| *part == each.from);
-        let concerned: Vec<&WaitNote> = waiting.into_iter().filter(is_stuck).collect();
-        let is_it = |each: &&WaitNote| each.number == number;
-        concerned.iter().any(is_it).then(|| Trouble::among(&concerned))
+        stuck.iter().find(|crowd| crowd.part == part)?;
+        // Those that the part depends on; others may be stuck for reasons of their own.
+        let mut parts = vec![part];
+        let mut next = 0;
+        while let Some(part) = parts.get(next).copied() {
+            for each in waiting.iter().filter(|each| each.from == part) {
+                if !parts.contains(&each.to) {
+                    parts.push(each.to);
+                }
+            }
+            next += 1;
+        }
+        let concerned = waiting.into_iter().filter(|each| parts.contains(&each.from));
+        Some(Trouble::among(&concerned.collect::<Vec<_>>()))
     }
 
     /// Waits that can only be ended by each other, with the newest among them.
     ///
     /// Begins with all waits that go on as suspects, and acquits, until nothing changes, those that wait for something
-    /// which does not depend on a suspect. If suspects have all slots of a gate, nobody else is past it.
+    /// which does not depend on a suspect. If suspects have all slots of a gate, no other is past it.
     fn only_for_each_other(&self) -> Option<Trouble> {
-        let mut suspects: Vec<&WaitNote> = self.0.iter().filter(|each| each.goes_on()).collect();
+        let mut suspects: Vec<&WaitNote> = self.going_on().collect();
         loop {
             let before = suspects.len();
             let never_ends = |task: usize| suspects.iter().any(|other| other.running.contains(&task));
@@ -210,7 +300,7 @@ impl Waits {
             }
             suspects = guilty;
         }
-        let newest = self.0.last()?.number;
+        let newest = self.notes.last()?.number;
         let is_concerned = suspects.iter().any(|each| each.number == newest);
         is_concerned.then(|| Trouble::among(&suspects))
     }
@@ -221,6 +311,7 @@ impl Trouble {
         let way_out = |each: &&WaitNote| Some((each.number, each.alarm.clone()?));
         Trouble {
             way_out: notes.iter().rev().find_map(way_out),
+            parts: notes.iter().map(|each| each.from).collect(),
         }
     }
 
@@ -236,6 +327,107 @@ impl Trouble {
     }
 }
 
+impl Engine {
+    /// Whether waits of this part's workers, all of them, could never end: see [`Waits::everybody_in`].
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        // Most often one look is enough.
+        if !self.are_all_noted() {
+            return None;
+        }
+        let engines = all().engines();
+        // The notes are read at one moment, the workers one part after the other: if they are the same before and after
+        // that, and none was hired meanwhile, they were so at that moment. Otherwise the thread that changed it looks again.
+        let read = || -> Vec<Crowd> {
+            let crowds = engines.iter().filter_map(|part| part.crowd_as_it_stays());
+            crowds.collect()
+        };
+        let before = read();
+        let trouble = all().everybody_in(self.identity(), &before);
+        trouble.filter(|_| read() == before)
+    }
+
+    /// The workers of this part, if there are some and no other will come as it is: there may be no more, the system
+    /// refuses more, or none would have something to do.
+    fn crowd_as_it_stays(&self) -> Option<Crowd> {
+        self.room.look(|producers, is_empty| {
+            let crew = &producers.gate;
+            let may_come = crew.workers() < crew.ceiling() && !crew.is_refused();
+            let is_wanted =
+                || !is_empty || !self.timers.due.looks_empty() || self.has_suspended_seen_by(producers);
+            let stays = crew.workers() > 0 && !(may_come && is_wanted());
+            stays.then(|| Crowd {
+                part: self.identity(),
+                workers: crew.workers(),
+                visitors: self.visitors(),
+                hired: crew.hired(),
+            })
+        })
+    }
+
+    /// There is a hand less here, or one less that could have come: if what the others wait for was left to it, a thread is
+    /// started, or one of them is told. The one place that every such event calls, after the event and without a lock.
+    pub(crate) fn look_after_waits(&self) {
+        if !self.are_all_noted() {
+            return;
+        }
+        if let Some(me) = self.me.upgrade() {
+            me.staff_up(true);
+        }
+        self.tell_waits();
+    }
+
+    /// As [`Engine::look_after_waits`], where a thread could not be started.
+    pub(crate) fn tell_waits(&self) {
+        if let Some(trouble) = self.trouble() {
+            trouble.end();
+        }
+    }
+
+    /// At a glance: a wait may be over, and its note still there.
+    fn are_all_noted(&self) -> bool {
+        let producers = self.room.producers();
+        let crew = &producers.gate;
+        crew.noted > 0 && crew.noted >= crew.workers()
+    }
+
+    /// Whether this worker is the only one here whose task, if it has one, does not wait for another. Under the
+    /// producers' lock.
+    pub(crate) fn is_last_hand(&self, crew: &Crew) -> bool {
+        crew.workers() <= 1 + crew.noted
+            && (crew.noted == 0 || crew.workers() <= 1 + all().waiting_in(self.identity()))
+    }
+
+    /// A worker of this part begins to wait: see [`Waits::begin`]. Under the producers' lock.
+    pub(crate) fn begin_wait(&self, crew: &mut Crew, note: WaitNote) -> Result<Option<Token>, Stuck> {
+        let answer = all().begin(note);
+        crew.noted += usize::from(answer.is_ok());
+        answer
+    }
+
+    /// That wait is over. Under the producers' lock.
+    pub(crate) fn end_wait(&self, crew: &mut Crew, number: usize) {
+        all().remove(number);
+        crew.noted -= 1;
+    }
+}
+
+impl Trouble {
+    /// One of the waits is called off. Where none can be, another thread comes, whatever number was set: it is that or a
+    /// wait without an end.
+    pub(crate) fn end(self) {
+        if let Some((_, alarm)) = self.way_out {
+            return alarm.cancel();
+        }
+        let engines = all().engines();
+        for engine in engines
+            .iter()
+            .filter(|each| self.parts.contains(&each.identity()))
+        {
+            engine.stand_in_regardless();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,8 +437,10 @@ mod tests {
         WaitNote {
             from: 0,
             to: 0,
+            engine: Weak::new(),
             number: running,
             running: vec![running],
+            visits: Vec::new(),
             slots: Vec::new(),
             awaits,
             goes_on: GoesOn(Box::new(|| true)),
@@ -267,17 +461,17 @@ mod tests {
     }
 
     fn is_hopeless(waits: &mut Waits, note: WaitNote) -> bool {
-        waits.add(note);
+        waits.notes.push(note);
         waits.only_for_each_other().is_some()
     }
 
     #[test]
     fn a_circle_is_seen_by_whoever_closes_it() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         assert!(!is_hopeless(&mut waits, join(1, 2)));
         assert!(!is_hopeless(&mut waits, join(2, 3)));
         assert!(is_hopeless(&mut waits, join(3, 1)), "1 waits for 2, 2 for 3");
-        waits.take_back();
+        waits.notes.pop();
         assert!(!is_hopeless(&mut waits, join(3, 4)));
         waits.remove(2);
         assert!(!is_hopeless(&mut waits, join(4, 1)), "2 goes on, so 1 will");
@@ -285,57 +479,98 @@ mod tests {
 
     #[test]
     fn a_circle_leads_through_one_of_several_only_if_all_of_them_do() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         assert!(!is_hopeless(&mut waits, forever(1, one_of(&[2, 3], &[]))));
         assert!(!is_hopeless(&mut waits, join(2, 1)), "3 may end");
         assert!(is_hopeless(&mut waits, join(3, 1)), "neither will");
     }
 
+    fn crowd(part: usize, workers: usize) -> Crowd {
+        Crowd {
+            part,
+            workers,
+            visitors: 0,
+            hired: workers as u64,
+        }
+    }
+
     #[test]
-    fn the_last_worker_of_a_part_may_not_wait_for_its_own_tasks_when_no_spare_is_left() {
-        let mut waits = Waits::default();
-        assert!(waits.begin(forever(1, Awaits::Unknown), Some(2)).is_ok());
-        assert!(waits.begin(forever(2, Awaits::Unknown), Some(2)).is_err());
+    fn the_workers_of_a_part_that_all_wait_for_its_own_tasks_are_stuck() {
+        let mut waits = Waits::new();
+        waits.notes.push(forever(1, Awaits::Unknown));
         assert!(
-            waits.begin(forever(2, Awaits::Unknown), None).is_ok(),
-            "a spare may come"
+            waits.everybody_in(0, &[crowd(0, 2)]).is_none(),
+            "one does not wait"
         );
-        waits.remove(2);
-        let mut elsewhere = forever(2, Awaits::Unknown);
-        elsewhere.to = 1;
-        assert!(waits.begin(elsewhere, Some(2)).is_ok(), "others may end it");
+        waits.notes.push(forever(2, Awaits::Unknown));
+        assert!(waits.everybody_in(0, &[crowd(0, 2)]).is_some());
+        assert!(waits.everybody_in(0, &[]).is_none(), "a thread may come");
     }
 
     #[test]
     fn parts_all_of_whose_workers_wait_for_each_other_are_stuck() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         let between = |number: usize, from: usize, to: usize| WaitNote {
             from,
             to,
             ..forever(number, Awaits::Unknown)
         };
-        waits.add(between(1, 0, 1));
+        waits.notes.push(between(1, 0, 1));
         assert!(
-            waits.everybody_in(&[(0, 1)], 1).is_none(),
+            waits.everybody_in(0, &[crowd(0, 1)]).is_none(),
             "the other part may end it"
         );
-        waits.add(between(2, 1, 0));
-        assert!(waits.everybody_in(&[(0, 1), (1, 1)], 2).is_some());
+        waits.notes.push(between(2, 1, 0));
+        assert!(waits.everybody_in(1, &[crowd(0, 1), crowd(1, 1)]).is_some());
         assert!(
-            waits.everybody_in(&[(0, 1), (1, 2)], 2).is_none(),
+            waits.everybody_in(1, &[crowd(0, 1), crowd(1, 2)]).is_none(),
             "one worker there does not wait"
         );
-        waits.add(between(3, 1, 7));
+        waits.notes.push(between(3, 1, 7));
         assert!(
-            waits.everybody_in(&[(0, 1), (1, 2)], 2).is_none(),
-            "one waits for somebody who may come"
+            waits.everybody_in(1, &[crowd(0, 1), crowd(1, 2)]).is_none(),
+            "one waits for a part that may go on"
+        );
+    }
+
+    #[test]
+    fn only_those_that_the_part_depends_on_are_called_off() {
+        let mut waits = Waits::new();
+        let elsewhere = WaitNote {
+            from: 5,
+            to: 5,
+            ..forever(2, Awaits::Unknown)
+        };
+        let own = forever(1, Awaits::Unknown);
+        let alarm = own.alarm.clone().unwrap();
+        waits.notes.push(own);
+        waits.notes.push(elsewhere);
+        let trouble = waits.everybody_in(0, &[crowd(0, 1), crowd(5, 1)]);
+        assert!(trouble.unwrap().way_out().unwrap().is_same(&alarm));
+    }
+
+    #[test]
+    fn a_visitor_that_does_not_wait_may_end_what_it_runs() {
+        let mut waits = Waits::new();
+        waits.notes.push(forever(1, Awaits::Unknown));
+        let mut visited = crowd(0, 1);
+        visited.visitors = 1;
+        assert!(waits.everybody_in(0, &[visited]).is_none());
+        waits.notes.push(WaitNote {
+            from: 3,
+            visits: vec![0],
+            ..forever(2, Awaits::Unknown)
+        });
+        assert!(
+            waits.everybody_in(0, &[visited]).is_some(),
+            "the visitor waits too"
         );
     }
 
     #[test]
     fn a_circle_leads_through_a_gate_whose_slots_all_wait() {
         let gate = Passage { gate: 77, limit: 2 };
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         let inside = |running: usize, target: usize| WaitNote {
             slots: vec![gate.gate],
             ..forever(running, one_of(&[target], &[gate]))
@@ -348,7 +583,7 @@ mod tests {
             is_hopeless(&mut waits, inside(2, 9)),
             "both wait for what is outside"
         );
-        waits.take_back();
+        waits.notes.pop();
         assert!(
             !is_hopeless(&mut waits, join(2, 9)),
             "the second has no slot there"
@@ -357,23 +592,23 @@ mod tests {
 
     #[test]
     fn a_wait_that_is_over_acquits_those_that_depend_on_it() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         let mut over = join(1, 2);
         over.goes_on = GoesOn(Box::new(|| false));
-        waits.add(over);
+        waits.notes.push(over);
         assert!(!is_hopeless(&mut waits, join(2, 1)));
-        assert!(waits.everybody(0, 2).is_none());
+        assert!(waits.everybody_in(0, &[crowd(0, 2)]).is_none());
     }
 
     #[test]
     fn where_one_must_wait_another_is_called_off() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new();
         let child = join(2, 1);
         let alarm = child.alarm.clone().unwrap();
-        waits.add(child);
+        waits.notes.push(child);
         let mut brace = forever(1, Awaits::All(Arc::new(Lock::new(HashSet::from([2, 9]))), vec![]));
         brace.alarm = None;
-        waits.add(brace);
+        waits.notes.push(brace);
         let trouble = waits
             .only_for_each_other()
             .expect("the child waits for its parent");

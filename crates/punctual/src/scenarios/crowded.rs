@@ -228,6 +228,104 @@ fn a_circle_is_told() {
     });
 }
 
+/// A task of this pool that joins the second in a lane's line: it cannot be run in place, and needs another worker.
+fn joins_the_second_in_line(pool: &Pool) -> crate::TaskHandle<bool> {
+    let own = pool.clone();
+    let joins = move || {
+        let lane = own.lane();
+        lane.execute(|| ()).unwrap();
+        match lane.submit(|| ()).unwrap().join() {
+            Ok(()) => true,
+            Err(error) => {
+                assert!(error.is_would_deadlock(), "{error}");
+                false
+            }
+        }
+    };
+    pool.submit(joins).unwrap()
+}
+
+/// The only other worker is sent home, by a new size, while a task waits for what it could run: it runs it, or the wait is told.
+#[test]
+fn a_wait_meets_a_resize() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(2)
+            .spare_threads(0)
+            .queue(Queue::unbounded())
+            .build()
+            .unwrap();
+        pool.execute(|| ()).unwrap();
+        let waiter = joins_the_second_in_line(&pool);
+        let other = pool.clone();
+        let resizer = thread::spawn(move || _ = other.resize(1, 1).unwrap());
+        waiter.join().unwrap();
+        resizer.join().unwrap();
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// The same, by the end of a blocking section.
+#[test]
+fn a_wait_meets_the_end_of_a_section() {
+    explore(|| {
+        let pool = builder()
+            .core_threads(1)
+            .spare_threads(0)
+            .blocking_threads(2)
+            .queue(Queue::unbounded())
+            .build()
+            .unwrap();
+        let (end, ended) = shuttle::sync::mpsc::channel::<()>();
+        let section = pool
+            .submit(move || crate::task::blocking_section(|| ended.recv().is_err()))
+            .unwrap();
+        let waiter = joins_the_second_in_line(&pool);
+        drop(end);
+        assert!(section.join().unwrap());
+        waiter.join().unwrap();
+        assert!(pool.close().terminated);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// Tasks of two pools that join each other, deeper than both have threads: by a spare, by the waiting thread itself, or told.
+#[test]
+fn pools_that_join_each_other() {
+    fn dive(own: Pool, other: Pool, left: usize) -> Result<usize, crate::JoinError> {
+        if left == 0 {
+            return Ok(0);
+        }
+        let (there, back) = (other.clone(), own);
+        let deeper = other.submit(move || dive(there, back, left - 1));
+        Ok(deeper.unwrap().join()?? + 1)
+    }
+    for spares in [0, 1] {
+        explore(move || {
+            let pool = || {
+                let builder = builder().core_threads(1).spare_threads(spares);
+                builder.queue(Queue::unbounded()).build().unwrap()
+            };
+            let pools = [pool(), pool()];
+            let dives = [(0, 1), (1, 0)].map(|(own, other)| {
+                let (first, second) = (pools[own].clone(), pools[other].clone());
+                pools[own].submit(move || dive(first, second, 2)).unwrap()
+            });
+            for task in dives {
+                match task.join().unwrap() {
+                    Ok(depth) => assert_eq!(depth, 2),
+                    Err(error) => assert!(error.is_would_deadlock(), "{error}"),
+                }
+            }
+            for pool in pools {
+                assert!(pool.close().terminated);
+                assert_all_settled(&pool.stats());
+            }
+        });
+    }
+}
+
 /// A scope, a stop and a cancel: when the brace is reached no closure lives, whatever became of it.
 #[test]
 fn scope_stop() {

@@ -359,6 +359,14 @@ impl<'a> Here<'a> {
         blocks.map(|block| std::ptr::from_ref(block).addr()).collect()
     }
 
+    /// The engines, by number, of the counted tasks this thread is in the middle of although it is none of their workers.
+    pub(crate) fn visits(&self) -> Vec<usize> {
+        let host = self.host().map(|host| host.identity);
+        let counted = self.frames().filter(|frame| frame.is_counted);
+        let homes = counted.map(|frame| frame.home.identity());
+        homes.filter(|home| Some(*home) != host).collect()
+    }
+
     /// The views, innermost first for each task, in whose gates the tasks this thread is in the middle of have a slot.
     fn views(&self) -> impl Iterator<Item = Arc<View>> {
         let blocks = self.frames().filter_map(|frame| frame.block());

@@ -151,7 +151,12 @@ impl HomeRef {
 
     /// Whether both lead to the same engine.
     pub(crate) fn is_same(&self, other: &HomeRef) -> bool {
-        std::ptr::addr_eq(self.0.as_ptr(), other.0.as_ptr())
+        self.identity() == other.identity()
+    }
+
+    /// The engine's number, whether it is still there or not: its address.
+    pub(crate) fn identity(&self) -> usize {
+        self.0.as_ptr().addr()
     }
 
     pub(crate) fn upgrade(&self) -> Option<Arc<dyn Home>> {

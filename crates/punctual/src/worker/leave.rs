@@ -61,10 +61,10 @@ impl Engine {
         })
     }
 
-    /// Whether there is one worker left, and something that it stays for however long that takes: a task is delayed, waits in a
-    /// view, or is suspended.
+    /// Whether there is one worker left whose task, if any, does not wait for another, and something that it stays for however
+    /// long that takes: a task is delayed, waits in a view, or is suspended.
     fn is_last_and_awaited(&self, producers: &Producers<Crew>) -> bool {
-        producers.gate.workers() == 1
+        self.is_last_hand(&producers.gate)
             && (producers.has_some_aside(&self.room)
                 || !self.timers.looks_over()
                 || self.has_suspended_seen_by(producers))

@@ -119,6 +119,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
         };
         worker.leave_deque();
         worker.leave_yields();
+        engine.look_after_waits();
         if let Some(hook) = &engine.config.on_thread_stop {
             engine.hooks.call(|| hook());
         }

@@ -96,6 +96,7 @@ impl Engine {
             // If it is idle it leaves now.
             self.idle.notify();
         }
+        self.look_after_waits();
         is_ceded
     }
 
@@ -117,6 +118,7 @@ impl Engine {
         } else if now < before {
             // If all others are idle, one of them is the one too many.
             self.idle.notify();
+            self.look_after_waits();
         }
     }
 }

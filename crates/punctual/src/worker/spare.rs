@@ -11,8 +11,8 @@ use crate::OnBlocking;
 use crate::observe::counters::Counters;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::Post;
-pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage};
-use crate::pool::waits::{GoesOn, Stuck, Trouble, WaitNote};
+use crate::pool::waits::{self, GoesOn, WaitNote};
+pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage, Stuck};
 use crate::queue::deque::on_own_deque;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
@@ -103,11 +103,13 @@ unsafe fn run_elsewheres_in_place(here: Here<'_>, host: &Engine, pointer: NonNul
 pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointer: NonNull<Header>) -> bool {
     // SAFETY: the caller holds a share.
     let block = unsafe { pointer.as_ref() };
-    if claim_in_place(here, block) == Claim::Lost {
-        return false;
-    }
+    // Seen before the task is its own: what waits for the task has no reason to give up.
     let post = Arc::new(Post::new(0));
     engine.visitor_comes(&post);
+    if claim_in_place(here, block) == Claim::Lost {
+        engine.visitor_leaves(&post);
+        return false;
+    }
     engine.taken_in_place(block);
     let shown = Shown::new();
     let frame = Frame::nested(here, &engine.home, &engine.clock, (&post.visible, &shown), true);
@@ -117,6 +119,34 @@ pub(crate) unsafe fn run_as_visitor(here: Here<'_>, engine: &Arc<Engine>, pointe
     count_by_level(engine, block.class, &post.aside);
     engine.visitor_leaves(&post);
     true
+}
+
+/// The last resort of a wait that could never end: a task that still waits in another pool, all of whose workers wait too, is
+/// run here as one of that pool's spare threads would run it. Not for a pool that wants none (`spare_threads(0)`), whose
+/// threads are prepared for its tasks (`enter`, `on_thread_start`), or whose manual clock knows its threads by number.
+///
+/// # Safety
+/// The caller holds a share of the block until this returns.
+pub(crate) unsafe fn run_strangers_in_place(here: Here<'_>, pointer: NonNull<Header>) -> bool {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    let is_waiting = !block.state.load().is_claimed() && !block.class.is_timed() && !block.class.is_future();
+    let home = Engine::identity_of_home(block);
+    let is_strangers = here.host().is_some_and(|host| host.identity != home);
+    if !is_strangers || !is_waiting || here.depth() >= MAX_DEPTH {
+        return false;
+    }
+    let engines = waits::all().engines();
+    let engine = engines.iter().find(|engine| engine.identity() == home);
+    let is_open = |engine: &&Arc<Engine>| {
+        let config = &engine.top().config;
+        let is_prepared = config.enter.is_some() || config.on_thread_start.is_some();
+        config.spare_threads > 0 && !is_prepared && !engine.clock.is_manual() && !engine.is_forked()
+    };
+    // SAFETY: the caller's promise; the engine is the task's.
+    engine
+        .filter(is_open)
+        .is_some_and(|engine| unsafe { run_as_visitor(here, engine, pointer) })
 }
 
 /// Runs a task of the calling worker's own deque in place, if it is the newest there; what follows from a claim is counted.
@@ -178,38 +208,15 @@ pub(crate) struct Lent {
     note: Option<usize>,
 }
 
-/// Whose tasks a worker waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Those of the threads it belongs to.
-    Own,
-    /// Those of another part of the same pool, which is this.
-    Same(usize),
-    /// Another pool's; or it is no worker.
-    Foreign,
-}
-
-/// Of a task. The caller holds a share of the block.
-pub(crate) fn part_of(here: Here<'_>, block: &Header) -> Part {
-    if is_own(here, block) {
-        return Part::Own;
-    }
-    let engine = here.host().and_then(|host| engine_of(host.home));
-    match engine.and_then(|engine| engine.part_of(block)) {
-        Some(part) => Part::Same(part.identity()),
-        None => Part::Foreign,
-    }
-}
-
 /// What a sleep waits for.
 pub(crate) struct Sleep<'a, 'w> {
-    /// Whose tasks are awaited.
-    pub(crate) part: Part,
+    /// The [identity](Engine::identity) of the engine whose tasks are awaited; `None` if it is something else.
+    pub(crate) part: Option<usize>,
     pub(crate) awaits: Awaits,
     pub(crate) wait: &'a Wait<'w>,
     /// Bits of the word that say that the wait is as good as over, beside those of the wait itself.
     pub(crate) over: u32,
-    /// Fired by whoever finds out that nobody could ever end the wait; `None` if it must be waited all the same.
+    /// Fired when it is found out that the wait could never end; `None` if it must be waited all the same.
     pub(crate) alarm: Option<Token>,
 }
 
@@ -255,20 +262,17 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     };
     // Others have more time for what this worker keeps.
     (host.give_away)();
-    // A wait with a limit ends by itself, and one for another pool's task may end for reasons that are not seen here.
+    // A wait with a limit ends by itself.
     let from = engine.identity();
-    let to = match sleep.part {
-        Part::Own => Some(from),
-        Part::Same(part) => Some(part),
-        Part::Foreign => None,
-    };
-    let to = to.filter(|_| sleep.wait.deadline.is_none());
+    let to = sleep.part.filter(|_| sleep.wait.deadline.is_none());
     let number = std::ptr::from_ref(sleep.wait).addr();
     let note = to.map(|to| WaitNote {
         from,
         to,
+        engine: Arc::downgrade(&engine),
         number,
         running: here.blocks(),
+        visits: here.visits(),
         slots: here.slots(),
         goes_on: goes_on(sleep.wait, sleep.over),
         awaits: sleep.awaits,
@@ -290,22 +294,20 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     // And for those in line there is a hand more.
     lent.engine.serve_line();
     // No spare came: nothing waits that it could run, or it could not be started.
-    if let Some(to) = to
-        && let Some(trouble) = lent.engine.trouble(to, number)
+    if to.is_some()
+        && let Some(trouble) = lent.engine.trouble()
     {
         if trouble.is_ended_by(number) {
             return Err(Stuck);
         }
-        if let Some(alarm) = trouble.way_out() {
-            alarm.cancel();
-        }
+        trouble.end();
     }
     Ok(Some(lent))
 }
 
 fn goes_on(wait: &Wait<'_>, over: u32) -> GoesOn {
-    // SAFETY: notes are read under the producers' lock, and `Lent`, which the caller drops before what the wait borrows,
-    // takes its own out under that lock.
+    // SAFETY: notes are read under their lock, and `Lent`, which the caller drops before what the wait borrows, takes its
+    // own out under that lock.
     let word = unsafe { WordRef::new(wait.word) };
     let (mask, expected, interrupt) = (wait.mask, wait.expected, wait.interrupt.cloned());
     GoesOn(Box::new(move || {
@@ -336,15 +338,6 @@ impl Engine {
         }
     }
 
-    /// Of this engine's tasks.
-    pub(crate) fn part_for(&self, here: Here<'_>) -> Part {
-        match here.host() {
-            Some(host) if host.identity == self.identity() => Part::Own,
-            Some(host) if host.pool == self.top().identity() => Part::Same(self.identity()),
-            _ => Part::Foreign,
-        }
-    }
-
     /// A task that somebody is about to run in place has left its queue, or its line.
     fn taken_in_place(&self, block: &Header) {
         let level = self.room.level_of_task(block);
@@ -354,19 +347,15 @@ impl Engine {
         }
     }
 
-    /// A worker's task begins to wait, and counts as such unless somebody stands in already. With a note: without a limit,
-    /// for tasks of this pool.
+    /// A worker's task begins to wait, and counts as such unless another thread stands in already. With a note: without a
+    /// limit, for tasks of a pool.
     fn block(&self, note: Option<WaitNote>, counts: bool) -> Result<Option<Token>, Stuck> {
         self.room.look(|producers, _| {
             producers.shut();
             if counts {
                 producers.gate.block();
             }
-            let Some(note) = note else { return Ok(None) };
-            let workers = self
-                .if_alone(&producers.gate)
-                .filter(|_| producers.gate.is_complete());
-            let answer = self.with_waits(&mut producers.gate, |waits| waits.begin(note, workers));
+            let answer = note.map_or(Ok(None), |note| self.begin_wait(&mut producers.gate, note));
             if answer.is_err() && counts {
                 producers.gate.unblock();
             }
@@ -376,36 +365,27 @@ impl Engine {
 
     fn unblock(&self, note: Option<usize>, counts: bool) {
         let mut is_spared = false;
-        let surplus = self.room.look(|producers, _| {
+        let (surplus, is_put_off) = self.room.look(|producers, _| {
             producers.shut();
             if let Some(number) = note {
-                self.with_waits(&mut producers.gate, |waits| waits.remove(number));
+                self.end_wait(&mut producers.gate, number);
             }
             is_spared = counts && producers.gate.unblock();
             let surplus = producers.gate.has_surplus();
             self.attention.set(Attention::SURPLUS, surplus);
-            surplus
+            (surplus, producers.gate.take_put_off())
         });
         if surplus {
             // If all others are idle, one of them is the one too many.
             self.idle.notify();
         }
+        if is_put_off {
+            // One that is idle may have stayed for this wait.
+            self.idle.wake_all();
+        }
         if is_spared {
             self.offer_spare();
         }
-    }
-
-    /// If every worker waits for a task of this part, none will ever end; nor if all those of several parts wait for
-    /// tasks of these. The wait with this number is for tasks of the part `to`.
-    fn trouble(&self, to: usize, number: usize) -> Option<Trouble> {
-        let own = || {
-            self.room.look(|producers, _| {
-                let workers = self.if_alone(&producers.gate)?;
-                self.with_waits(&mut producers.gate, |waits| waits.everybody(to, workers))
-            })
-        };
-        let own = (to == self.identity()).then(own).flatten();
-        own.or_else(|| self.trouble_between_parts(number))
     }
 
     /// Runs a task that was not accepted on the thread that brought it.

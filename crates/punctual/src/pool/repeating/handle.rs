@@ -264,7 +264,7 @@ impl ScheduleHandle {
             let _lent = spare::lend(
                 here,
                 Sleep {
-                    part: engine.part_for(here),
+                    part: Some(engine.identity()),
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,
