@@ -29,8 +29,8 @@
 //! out by [`Pool::stop`]. **A failure stays in its task**: the worker lives, and a panic nobody reads goes to
 //! [`PoolBuilder::on_failure`]. **First in, first out**: if one submit returned before another began, it is taken first,
 //! whoever the submitters are. **Never early**: what has a time runs at it or after it, and equal times run in order. **No
-//! polling**: idle workers are parked, and one of them sleeps until the next time comes. **No hidden deadlock**: a wait inside a task that could
-//! never end is an error. **Bounded means bounded**, queue and threads.
+//! polling**: idle workers are parked, and one of them sleeps until the next time comes. **No hidden deadlock**: a join, group or scope inside a task
+//! that could never end is an error. **Bounded means bounded**, queue and threads.
 //!
 //! # Growing and shrinking
 //!
@@ -76,8 +76,8 @@
 //! # Waiting inside a task
 //!
 //! A task may join others of its pool, one deeper than the other: what still waits is run in place, and while it waits for one
-//! that runs, a spare thread stands in. Tasks that wait for each other in a circle are told
-//! ([`JoinError::is_would_deadlock`]).
+//! that runs, a spare thread stands in. Tasks that wait for each other in a circle, of one pool or of several, are told
+//! ([`JoinError::is_would_deadlock`]). Not seen are circles that lead through a lock, a channel or a future.
 //!
 //! ```
 //! use punctual::{Executor, JoinError, Pool};
