@@ -46,7 +46,8 @@ impl Lane {
     }
 
     /// Refuses new tasks from now on, as a pool that was shut down, and cancels those that wait, delayed ones too; the
-    /// running one is asked to stop. How many were cancelled.
+    /// running one is asked to stop; if it borrows (a scope's, or a branch of [`Executor::join`]), its caller waits for it all the
+    /// same. How many were cancelled.
     ///
     /// ```
     /// let pool = punctual::Pool::fixed(1)?;

@@ -4,6 +4,10 @@
 //! closure is dropped here and now, its permit is free, its waiters know. A running one is signalled: its waiters know
 //! now, its token fires, and what it returns later is dropped. A task that cancels itself is not signalled: it can
 //! just return.
+//!
+//! **Tasks that borrow** (of a scope, or a branch of `join`) end for their waiters when their closure is gone, and not before:
+//! the waiter is what they borrow from. A canceller that meets one with a worker takes the closure back if the body has not
+//! begun; otherwise its token fires, and its outcome stays its own. That is decided here, and nowhere else.
 
 #![allow(unsafe_code)]
 
@@ -42,6 +46,9 @@ fn signal(pointer: NonNull<Header>) -> Cancel {
     if is_elsewhere(block) || here(|here| here.is_running(block)) {
         return Cancel::TooLate;
     }
+    if block.is_scoped() {
+        return signal_borrower(pointer);
+    }
     match block.state.signal() {
         Signal::Signalled(before) => {
             // SAFETY: the caller holds a share.
@@ -63,6 +70,23 @@ fn signal(pointer: NonNull<Header>) -> Cancel {
         Signal::TooLate => Cancel::TooLate,
         Signal::NotRunning => unreachable!("a claim was lost, so the task is claimed"),
     }
+}
+
+/// As [`signal`], of a task that borrows.
+fn signal_borrower(pointer: NonNull<Header>) -> Cancel {
+    // SAFETY: the caller holds a share.
+    let block = unsafe { pointer.as_ref() };
+    let is_taken_back = block.take_back();
+    if !is_taken_back && block.state.load().is_ended() {
+        return Cancel::TooLate;
+    }
+    if is_taken_back {
+        // SAFETY: the closure is this caller's now, and the caller holds a share.
+        unsafe { Header::end_unrun(pointer, End::Cancelled, None) };
+    }
+    block.token().cancel();
+    // The worker that has it counts it as one that was told to stop.
+    Cancel::Signalled
 }
 
 /// A forked child has a copy of the block, but not of the pool's threads, and locks may be held for ever.

@@ -2,7 +2,7 @@
 //!
 //! In: two closures that may borrow. Out: both values, when both have ended. The second becomes a task of its own, which
 //! holds no more than a reference to where it lies, on the caller's stack; the caller runs the first, and then the second
-//! itself if nobody has taken it. A task that was refused, cancelled by a `stop` or never taken leaves the closure where it
+//! itself if no other thread has taken it. A task that was refused, cancelled by a `stop` or never taken leaves the closure where it
 //! was, so there is always a value.
 
 #![allow(unsafe_code)]
@@ -11,9 +11,7 @@ use super::scope::AbortOnUnwind;
 use super::task_handle::TaskHandle;
 use super::wait;
 use crate::Executor;
-use crate::sync::atomic::AtomicU32;
-use crate::sync::atomic::Ordering::{Acquire, Release};
-use crate::sync::{is_multi_core, yield_now};
+use crate::sync::is_multi_core;
 use crate::task::block::{Entry, Header, Options};
 use crate::task::here;
 use crate::time::spin;
@@ -25,16 +23,9 @@ use std::ptr::NonNull;
 
 type Caught<T> = Result<T, Box<dyn Any + Send>>;
 
-const UNTOUCHED: u32 = 0;
-const BEGUN: u32 = 1;
-const ENDED: u32 = 2;
-
-/// The second closure, on the stack of whoever called `join`.
-struct Branch<B, R> {
-    /// Who may touch the cell: the task's body from `BEGUN` to `ENDED`; otherwise the caller.
-    phase: AtomicU32,
-    cell: UnsafeCell<Place<B, R>>,
-}
+/// The second closure, on the stack of the thread that called `join`: the task's body's while the task has not ended, then
+/// the caller's.
+struct Branch<B, R>(UnsafeCell<Place<B, R>>);
 
 enum Place<B, R> {
     Closure(B),
@@ -47,19 +38,16 @@ unsafe impl<B: Send, R: Send> Sync for Branch<B, R> {}
 
 impl<B: FnOnce() -> R, R> Branch<B, R> {
     fn new(closure: B) -> Self {
-        Branch {
-            phase: AtomicU32::new(UNTOUCHED),
-            cell: UnsafeCell::new(Place::Closure(closure)),
-        }
+        Branch(UnsafeCell::new(Place::Closure(closure)))
     }
 
-    /// The task's body: runs once, if at all. A panic is the caller's to hear of.
-    fn run(&self) {
-        self.phase.store(BEGUN, Release);
-        // SAFETY: between `BEGUN` and `ENDED` the cell is the body's, and the task runs once.
-        unsafe { Branch::run_here(&mut *self.cell.get()) };
-        // The last touch: whoever sees it may be gone with all of this.
-        self.phase.store(ENDED, Release);
+    /// The task's body. A panic is the caller's to hear of.
+    ///
+    /// # Safety
+    /// The cell is the body's: it runs once, if at all, and the caller does not touch the cell until the task has ended.
+    unsafe fn run(&self) {
+        // SAFETY: the caller's promise.
+        Branch::run_here(unsafe { &mut *self.0.get() });
     }
 
     fn run_here(place: &mut Place<B, R>) {
@@ -69,13 +57,9 @@ impl<B: FnOnce() -> R, R> Branch<B, R> {
         };
     }
 
-    /// The value, run here if it was not run before. The task is over: it has ended or will never begin.
+    /// The value, run here if it was not run before. The task is over: its body has ended or is gone.
     fn finish(self) -> Caught<R> {
-        // Its outcome may have been fixed over its head.
-        while self.phase.load(Acquire) == BEGUN {
-            yield_now();
-        }
-        let mut place = self.cell.into_inner();
+        let mut place = self.0.into_inner();
         Branch::run_here(&mut place);
         match place {
             Place::Value(value) => value,
@@ -117,7 +101,8 @@ impl Executor {
         RB: Send,
     {
         let branch = Branch::new(b);
-        // SAFETY: nothing below unwinds before the wait; after it no body refers to the branch.
+        // SAFETY: nothing below unwinds before the wait. The branch is not touched before that is over, and then the task is: its
+        // body, which runs once if at all, is gone.
         let task = unsafe { self.fork(|| branch.run()) };
         let a = catch_unwind(AssertUnwindSafe(a));
         if let Some(task) = task {
@@ -156,7 +141,8 @@ impl Executor {
         }
     }
 
-    /// Runs the task here if it still waits; otherwise waits for its end, whatever the calling task is asked meanwhile.
+    /// Runs the task here if it still waits; otherwise waits for its end, whatever the calling task is asked meanwhile. A task that
+    /// borrows has its outcome when its closure is gone, whatever fixed it ([`handle::cancel`](super::cancel)).
     fn end_fork(&self, task: TaskHandle<()>) {
         // Nothing here panics; if it did, the body would outlive what it borrows.
         let guard = AbortOnUnwind;
@@ -170,9 +156,10 @@ impl Executor {
                     || spare::run_child_in_place(here, block)
                     || (here.host().is_none() && self.run_from_outside(block))
             };
+            // What was run here has ended, or was taken back and is being dropped elsewhere.
             let is_over = || header.state.load().is_resolved();
-            let is_over = is_run || (is_multi_core() && spin(wait::SPIN, is_over));
-            if !is_over {
+            let is_soon_over = || is_multi_core() && spin(wait::SPIN, is_over);
+            if !(is_run && is_over()) && !is_soon_over() {
                 wait::wait_with_a_spare(header, here);
             }
         });

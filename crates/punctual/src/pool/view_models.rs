@@ -90,3 +90,17 @@ fn a_disposal_meets_the_slot() {
         drop((lane, pool));
     });
 }
+
+/// A lane is disposed of by one branch of a `join` in it, at whatever step the worker of the other is: that runs once, and what it
+/// borrows is its lender's when `join` returns.
+#[test]
+fn a_join_in_a_lane_meets_its_disposal() {
+    model(2, || {
+        let pool = pool();
+        let lane = pool.lane();
+        let runs = AtomicUsize::new(0);
+        let (_, before) = lane.join(|| lane.dispose(), || runs.fetch_add(1, SeqCst));
+        assert_eq!((before, runs.into_inner()), (0, 1));
+        drop((lane, pool));
+    });
+}

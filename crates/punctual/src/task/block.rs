@@ -11,12 +11,14 @@
 //!
 //! Who may touch what, and when (cited below by number):
 //! 1. `class`, `fork`, `table`: written before the block is shared, then read by anybody.
-//! 2. `payload` as a closure: by the submitter until the entry is published, then by the winner of the claim.
+//! 2. `payload` as a closure: by the submitter until the entry is published, then by the winner of the claim. From a worker that
+//!    has claimed a task which borrows, and has not begun its body, a canceller may take it back ([`State::take_back`]).
 //! 3. `payload` as a result: written by the winner of the claim before `resolve`; after `RESOLVED` with the end
 //!    `Finished` or `Panicked` it belongs to the handle, which takes it, or ends it before it lets go
 //!    ([`Header::end_result`]); to the runner, which ends it, if the handle was gone in that step; and to the last party, if that
 //!    is one of these two and frees in its one step. So no reference and no waker keeps it. If a canceller resolved first, it
-//!    stays the runner's, which drops it.
+//!    stays the runner's, which drops it. A task that borrows is resolved only when its closure is gone, by the
+//!    party that ran or dropped it: the lender waits for the outcome, and needs to wait for nothing else.
 //! 4. `waker`: written by the handle while `WAKER` is clear; while it is set, read by the handle and the resolver;
 //!    dropped by whoever frees.
 //! 6. `waking`: of a future, by everybody, see [`waking`](super::waking). Those who could wake it hold a share of the block
@@ -232,7 +234,7 @@ where
             holds_something: std::mem::needs_drop::<F>(),
             is_scoped,
             type_name: std::any::type_name::<F>,
-            run: Self::run,
+            run: if is_scoped { Self::run_borrower } else { Self::run },
             drop_closure: Self::drop_closure,
             take_value: Self::take_value,
             take_panic: Self::take_panic,
@@ -245,6 +247,17 @@ where
             delay: Self::delay,
             put_panic: Self::put_panic,
         }
+    }
+
+    /// # Safety
+    /// As [`Self::run`], unless the closure was taken back.
+    unsafe fn run_borrower(header: NonNull<Header>) -> End {
+        // SAFETY: the caller holds a share.
+        if !unsafe { header.as_ref() }.begin_body() {
+            return End::Cancelled;
+        }
+        // SAFETY: the caller's promise, and it was not taken back.
+        unsafe { Self::run(header) }
     }
 
     /// # Safety

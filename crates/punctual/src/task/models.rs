@@ -9,7 +9,7 @@
 use super::block::{Entry, Header, Origin, Reference};
 use super::home::{Destination, Forgotten, Home, HomeRef, Removal, Removed};
 use super::state::{Claim, End, Resolved, Signal, State};
-use super::view::View;
+use super::view::{ANY_NUMBER, Kind, Plan, View};
 use super::{Class, Outcome, TaskInfo};
 use crate::handle::{Cancel, TaskHandle};
 use crate::models::model;
@@ -247,6 +247,74 @@ fn cancel_meets_run() {
             assert!(result.unwrap_err().is_cancelled());
         }
     });
+}
+
+/// What a task borrows: its lender and the task touch it in turn, or loom objects.
+struct Lent(loom::cell::UnsafeCell<u32>);
+
+// SAFETY: that no two touch it at once is what the model shows.
+unsafe impl Sync for Lent {}
+// SAFETY: a number.
+unsafe impl Send for Lent {}
+
+/// A branch of `join` in a lane that is disposed of, at whatever step its worker is: when its outcome is there the lender has
+/// all it lent to itself, and the body ran once or never. (Resolved by the canceller at once, as other tasks are, it fails; and so
+/// it does if the runner or the canceller does not look at what the other has done.)
+#[test]
+fn a_borrower_is_over_when_its_closure_is_gone() {
+    model(2, || {
+        let home = Books::new();
+        let plan = Plan {
+            kind: Kind::Lane,
+            limit: 1,
+            cap: ANY_NUMBER,
+            name: None,
+        };
+        let view = View::new(home.me.clone(), None, plan);
+        let origin = Origin {
+            class: Class::ROOT.viewed(),
+            fork: 0,
+            home: View::lend(view),
+        };
+        let lent = Arc::new(Lent(loom::cell::UnsafeCell::new(0)));
+        let (captured, borrowed) = (Counted::new(()), Touches(lent.clone()));
+        let body = move || {
+            borrowed.touch(1);
+            drop(captured);
+        };
+        // SAFETY: what it borrows is shared; whether the lender could end it is what is shown below.
+        let entry = unsafe { Entry::scoped(origin, true, None, body) };
+        // SAFETY: made with a handle's share, for a closure that returns `()`.
+        let handle = unsafe { TaskHandle::<()>::new(entry.pointer(), true) };
+        let watcher = handle.task_ref();
+        let worker = thread::spawn(move || work(&home, entry, Hooks::default()));
+        let canceller = thread::spawn(move || watcher.cancel());
+        let outcome = handle.join();
+        // SAFETY: the model's question.
+        let runs = lent.0.with_mut(|lent| unsafe { *lent });
+        assert_eq!(outcome.is_ok(), runs == 1, "{runs}");
+        worker.join().unwrap();
+        let cancel = canceller.join().unwrap();
+        if outcome.is_err() {
+            assert_ne!(cancel, Cancel::TooLate);
+        }
+    });
+}
+
+/// A closure's hold on what it borrows: it touches that when it runs and when it is dropped.
+struct Touches(Arc<Lent>);
+
+impl Touches {
+    fn touch(&self, more: u32) {
+        // SAFETY: the model's question.
+        self.0.0.with_mut(|lent| unsafe { *lent += more });
+    }
+}
+
+impl Drop for Touches {
+    fn drop(&mut self) {
+        self.touch(0);
+    }
 }
 
 #[test]

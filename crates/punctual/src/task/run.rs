@@ -277,11 +277,14 @@ impl Runner<'_> {
         }
     }
 
-    /// A decorator did not run the body: as if it had been cancelled in its first moment.
+    /// A decorator did not run the body: as if it had been cancelled in its first moment. Or it was: a canceller took the closure
+    /// back, and fixes the outcome when that is gone.
     #[cold]
     fn block_declined(&self, entry: Entry, leave: bool) {
         self.counters.signal();
-        if let Resolved::Fixed(after) = entry.header().state.resolve(End::Cancelled, false) {
+        if !entry.header().state.load().is_removed()
+            && let Resolved::Fixed(after) = entry.header().state.resolve(End::Cancelled, false)
+        {
             // SAFETY: the share is still held.
             unsafe { Header::wake_waiters(entry.pointer(), after) };
         }

@@ -43,7 +43,8 @@ const TAKEN: u32 = 1 << 10;
 const TOKEN: u32 = 1 << 11;
 /// Cancelled while running: waiters have their answer, the body's own result will be dropped.
 const SIGNALLED: u32 = 1 << 12;
-/// Claimed by somebody who will not run it: there is nothing to signal. Set together with `CLAIMED` or never.
+/// Claimed by a party that will not run it: there is nothing to signal. Set together with `CLAIMED`; or later, by
+/// [`State::take_back`].
 const REMOVED: u32 = 1 << 14;
 /// The body has ended by a panic and a hook is looking at the payload; `RESOLVED` follows when it has looked.
 const ENDED: u32 = 1 << 13;
@@ -51,10 +52,13 @@ const ENDED: u32 = 1 << 13;
 /// Changes by its mover only, and not once `CLAIMED` is set: whoever claims a task without this bit has its slots to give
 /// back, otherwise whoever takes it out of the line has.
 const PARKED: u32 = 1 << 15;
-/// How many references hold the block: nine bits. There is one, or two for a moment.
-const REFERENCES: u32 = 0x1ff << REFERENCE_SHIFT;
+/// How many references hold the block: eight bits. There is one, or two for a moment.
+const REFERENCES: u32 = 0xff << REFERENCE_SHIFT;
 const REFERENCE_SHIFT: u32 = 16;
 const ONE_REFERENCE: u32 = 1 << REFERENCE_SHIFT;
+/// The body of a task that borrows has begun: its closure cannot be taken back any more. Set by [`State::begin_body`], never
+/// cleared.
+const BEGUN: u32 = 1 << 24;
 /// Somebody who holds a share, but no claim, is on his way to the task's home: the outcome waits for that, and with it
 /// the home's end. Set and cleared by [`State::pin`].
 const PINNED: u32 = 1 << 25;
@@ -214,6 +218,7 @@ impl fmt::Debug for Snapshot {
             (SIGNALLED, "signalled"),
             (ENDED, "ended"),
             (REMOVED, "removed"),
+            (BEGUN, "begun"),
             (PINNED, "pinned"),
             (MOVED, "moved"),
             (PARKED, "parked"),
@@ -533,6 +538,45 @@ impl State {
                 Err(now) => seen = now,
             }
         }
+    }
+
+    /// Before the body of a task that borrows, for the runner. False: the closure was taken back, and both closure and outcome
+    /// are the canceller's.
+    ///
+    /// One total order on this word: of this and [`State::take_back`] one comes first, and the other sees it (model
+    /// `a_borrower_is_over_when_its_closure_is_gone`).
+    #[must_use = "false: the closure is the canceller's"]
+    pub(crate) fn begin_body(&self) -> bool {
+        self.word.0.fetch_or(BEGUN, AcqRel) & REMOVED == 0
+    }
+
+    /// Takes the closure of a task that borrows from the runner that has claimed it and has not begun its body: the caller drops
+    /// it and fixes the outcome.
+    #[must_use = "true: the closure must be dropped, and the outcome fixed"]
+    pub(crate) fn take_back(&self) -> bool {
+        let mut seen = self.word.0.load(Relaxed);
+        while seen & CLAIMED != 0 && seen & (BEGUN | RESOLVED | REMOVED | ENDED) == 0 {
+            match self
+                .word
+                .0
+                .compare_exchange_weak(seen, seen | REMOVED, AcqRel, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    /// The handle's share, for the body of a task that was made without a handle and runs: what it ends with is to be read after
+    /// all. The task's own share is held, so no party has counted itself the last.
+    pub(crate) fn regain_handle(&self) {
+        let before = self.word.0.fetch_and(!HANDLE_GONE, AcqRel);
+        debug_assert!(
+            before & (HANDLE_GONE | RESOLVED | TASK_GONE) == HANDLE_GONE,
+            "a handle that was there: {:?}",
+            Snapshot(before)
+        );
     }
 
     /// Gives up the task's share of the block.

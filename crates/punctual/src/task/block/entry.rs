@@ -9,8 +9,8 @@ use super::{Block, Header, Options, Origin, Payload, Table, Timer, drop_result, 
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::{Arc, Cell};
 use crate::task::record::Moved;
-use crate::task::recycle;
 use crate::task::state::{End, Share, Snapshot, State};
+use crate::task::{discard, recycle};
 use std::alloc::Layout;
 use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -182,7 +182,7 @@ impl Entry {
         self.header().state.load().is_claimed() && !self.is_begun()
     }
 
-    /// Runs the closure; its value or panic stays in the block.
+    /// Runs the closure; its value or panic stays in the block. One that was taken back is not run.
     ///
     /// # Safety
     /// The caller won the claim and has not run or dropped the closure yet.
@@ -197,6 +197,13 @@ impl Entry {
     /// # Safety
     /// As [`Entry::run`].
     pub(crate) unsafe fn decline(&self, panic: Option<Box<dyn Any + Send>>) -> End {
+        if !self.header().begin_body() {
+            // Taken back: closure, payload and outcome are the canceller's.
+            if let Some(panic) = panic {
+                discard(panic);
+            }
+            return End::Cancelled;
+        }
         // SAFETY: the caller's promise is rule 2.
         unsafe { Header::drop_closure(self.0) };
         match panic {

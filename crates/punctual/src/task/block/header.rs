@@ -183,6 +183,22 @@ impl Header {
         self.table.is_scoped
     }
 
+    /// Whether a canceller may reach it while it borrows: through its lane, and no other way.
+    fn may_be_taken_back(&self) -> bool {
+        self.is_scoped() && self.class.is_viewed()
+    }
+
+    /// Before the closure is run or declined, for the winner of the claim. False: it was taken back.
+    pub(crate) fn begin_body(&self) -> bool {
+        !self.may_be_taken_back() || self.state.begin_body()
+    }
+
+    /// For a canceller: takes the closure of a task that borrows from the worker that has claimed it, unless the body has begun.
+    #[must_use = "true: end it"]
+    pub(crate) fn take_back(&self) -> bool {
+        self.may_be_taken_back() && self.state.take_back()
+    }
+
     pub(crate) fn type_name(&self) -> &'static str {
         (self.table.type_name)()
     }
@@ -214,7 +230,7 @@ impl Header {
     /// Drops the closure of a task that will never run.
     ///
     /// # Safety
-    /// The block lives, and the caller won the claim and has not run or dropped the closure yet.
+    /// The block lives, and the caller won the claim and has not run or dropped the closure yet; or it took the closure back.
     pub(crate) unsafe fn drop_closure(block: NonNull<Header>) {
         // SAFETY: the caller's promise is rule 2.
         unsafe { (block.as_ref().table.drop_closure)(block) };
