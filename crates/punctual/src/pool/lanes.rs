@@ -103,7 +103,7 @@ impl Engine {
     /// Waits for a view's slots, for a task that the calling thread runs itself. A task of a thread that has them already is
     /// a part of that.
     pub(crate) fn enter_as_guest(&self, view: &Arc<View>, task: &Header) {
-        if self.is_forked() || here(|here| here.has_slots_of(view)) {
+        if here(|here| here.has_slots_of(view)) {
             task.state.park();
             view.chain().for_each(|view| view.arrive());
             return;
@@ -115,15 +115,13 @@ impl Engine {
 
     /// A slot in each gate, or none.
     fn take_slots(&self, view: &Arc<View>) -> bool {
-        let is_free = view.take_slot();
-        if is_free
-            && let Some(outer) = &view.parent
-            && !self.take_slots(outer)
-        {
-            self.release_one(view);
-            return false;
-        }
-        is_free
+        let Some(full) = view.chain().position(|view| !view.take_slot()) else {
+            return true;
+        };
+        // From the outermost in, as all slots go back.
+        let taken: Vec<_> = view.chain().take(full).collect();
+        taken.into_iter().rev().for_each(|view| self.release_one(view));
+        false
     }
 
     /// As `wait_until`; on a worker a spare stands in meanwhile.

@@ -99,20 +99,22 @@ impl Engine {
     }
 
     pub(crate) fn name_of_view(&self, view: &Arc<View>) -> Arc<str> {
-        if let Some(shown) = &view.shown {
-            return shown.name.clone();
+        let unnamed: Vec<_> = view.chain().take_while(|view| view.shown.is_none()).collect();
+        let outer = view.chain().find_map(|view| view.shown.as_ref());
+        let outer = outer.map_or(&self.name, |shown| &shown.name);
+        if unnamed.is_empty() {
+            return outer.clone();
         }
-        let outer = match &view.parent {
-            Some(outer) => self.name_of_view(outer),
-            None => self.name.clone(),
-        };
-        let own = match view.kind {
-            Kind::Sequential => "sequential",
-            Kind::Keyed => "keyed",
-            Kind::Lane => "lane",
-            Kind::Limit | Kind::Named => unreachable!("these have names of their own"),
-        };
-        format!("{outer}/{own}").into()
+        let mut name = outer.to_string();
+        for view in unnamed.into_iter().rev() {
+            name += match view.kind {
+                Kind::Sequential => "/sequential",
+                Kind::Keyed => "/keyed",
+                Kind::Lane => "/lane",
+                Kind::Limit | Kind::Named => unreachable!("these have names of their own"),
+            };
+        }
+        name.into()
     }
 }
 

@@ -155,20 +155,27 @@ impl Engine {
         until: Option<&Arc<View>>,
         wake: &mut Wake,
     ) {
-        if until.is_some_and(|until| Arc::ptr_eq(from, until)) {
-            return;
+        let is_until = |view: &Arc<View>| until.is_some_and(|until| Arc::ptr_eq(view, until));
+        let views: Vec<_> = from.chain().take_while(|view| !is_until(view)).collect();
+        for view in views.into_iter().rev() {
+            self.hand_on(producers, view, wake);
         }
-        if let Some(outer) = &from.parent {
-            self.give_slots_back(producers, outer, until, wake);
-        }
-        self.hand_on(producers, from, wake);
     }
 
     /// A task that had all its slots has left: they go on, the outermost first.
     pub(super) fn release_slots(&self, view: &Arc<View>, how: Leaving) {
-        if let Some(outer) = &view.parent {
-            self.release_slots(outer, how);
+        if view.parent.is_some() {
+            // No recursion: a view may be inside of thousands of others.
+            let outer: Vec<_> = view.chain().skip(1).collect();
+            outer
+                .into_iter()
+                .rev()
+                .for_each(|view| self.release_slot(view, how));
         }
+        self.release_slot(view, how);
+    }
+
+    fn release_slot(&self, view: &Arc<View>, how: Leaving) {
         match view.leave(how) {
             Left::Nothing => {}
             Left::Tell => self.tell(),

@@ -11,6 +11,7 @@ use crate::sync::{Arc, Lock, local};
 use crate::task::contain;
 use crate::time::{Clock, Tick};
 use std::cell::{RefCell, UnsafeCell};
+use std::mem::ManuallyDrop;
 use std::task::Waker;
 
 /// See the module's header.
@@ -111,7 +112,9 @@ pub(crate) struct Board {
 }
 
 local! {
-    static BOARD: RefCell<Option<Board>> = RefCell::new(None);
+    /// Empty when no [`Keeping`] is there, so there is nothing to drop with the thread; and without a destructor it is there as long
+    /// as the thread is, for those of other thread-locals.
+    static BOARD: ManuallyDrop<RefCell<Option<Board>>> = ManuallyDrop::new(RefCell::new(None));
 }
 
 /// While this lives, the thread keeps its own time.

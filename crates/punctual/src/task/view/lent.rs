@@ -8,9 +8,10 @@
 use super::View;
 use super::crowd::NO_PLACE;
 use crate::sync::unmodelled::Relaxed;
-use crate::sync::{Arc, Weak, prefetch_to_write};
+use crate::sync::{Arc, Weak, local, prefetch_to_write};
 use crate::task::block::Header;
 use crate::task::home::HomeRef;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -68,7 +69,39 @@ impl Drop for View {
         {
             home.forget_view(self);
         }
+        if let Some(outer) = self.parent.take() {
+            drop_outer(outer);
+        }
     }
+}
+
+local! {
+    /// While the thread drops a view: those it was inside of, for the loop further down the stack. No destructor, as a view may be
+    /// dropped by one.
+    static GOING: ManuallyDrop<RefCell<Option<Vec<Arc<View>>>>> = ManuallyDrop::new(RefCell::new(None));
+}
+
+/// A view may be inside of thousands of others: dropped in a loop, where each would otherwise be dropped inside the last.
+fn drop_outer(outer: Arc<View>) {
+    let is_left_to_another = GOING.with(|going| match &mut *going.borrow_mut() {
+        Some(going) => {
+            going.push(outer);
+            true
+        }
+        none => {
+            *none = Some(vec![outer]);
+            false
+        }
+    });
+    if is_left_to_another {
+        return;
+    }
+    // Not in the condition of a `while let`: a drop pushes.
+    let next = || GOING.with(|going| going.borrow_mut().as_mut().and_then(Vec::pop));
+    while let Some(view) = next() {
+        drop(view);
+    }
+    GOING.with(|going| going.borrow_mut().take());
 }
 
 /// The view of a task, for as long as the task's block is there.
