@@ -4,7 +4,7 @@
 #![cfg(unix)]
 #![allow(unsafe_code)]
 
-use punctual::{Cancel, OnDrop, Pool, Queue, Reason, TaskHandle};
+use punctual::{Cancel, Executor, OnDrop, Pool, Queue, Reason, TaskHandle};
 use second::in_fork;
 use std::future::Future;
 use std::pin::Pin;
@@ -297,4 +297,74 @@ fn fault_25_a_fork_in_the_middle_of_everything_hangs_nobody() {
     for user in users {
         user.join().unwrap();
     }
+}
+
+/// A child whose scope, or `join`, waited for a lock that a thread of the parent held would wait for ever: what it submits runs
+/// at once, and takes no lock of the pool.
+#[test]
+fn a_scope_in_a_forked_child_takes_no_lock_that_the_parent_held() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = Pool::builder("parent")
+        .core_threads(2)
+        .slow_after(LONG)
+        .build()
+        .expect("valid");
+    let lane = pool.lane();
+    let over = Arc::new(AtomicBool::new(false));
+    let users: Vec<_> = (0..4)
+        .map(|user| {
+            let (pool, lane, over) = (pool.clone(), lane.clone(), over.clone());
+            std::thread::spawn(move || {
+                let place: &Executor = if user == 0 { &pool } else { &lane };
+                while !over.load(SeqCst) {
+                    place.submit(|| ()).unwrap().join().unwrap();
+                }
+            })
+        })
+        .collect();
+    let mut found = Some(ALL_WELL);
+    for _ in 0..600 {
+        found = in_fork(|| scopes_work(&[&pool, &lane]));
+        if found != Some(ALL_WELL) {
+            break;
+        }
+    }
+    over.store(true, SeqCst);
+    users.into_iter().for_each(|user| user.join().unwrap());
+    assert_eq!(found, Some(ALL_WELL), "none: the child hung");
+}
+
+fn throw(payload: u8) {
+    std::panic::resume_unwind(Box::new(payload));
+}
+
+fn scopes_work(places: &[&Executor]) -> i32 {
+    for place in places {
+        let mut sum = 0;
+        let joined = place.scope(|s| {
+            s.execute(|| sum += 1);
+            let (five, failed) = (s.submit(|| 5), s.submit(|| throw(6)));
+            if !five.is_finished() {
+                return None;
+            }
+            let payload = failed.join().unwrap_err().into_panic().ok()?;
+            Some((five.join().ok()?, *payload.downcast::<u8>().ok()?))
+        });
+        if (sum, joined) != (1, Some((5, 6))) {
+            return 51;
+        }
+        if place.join(|| 1, || 2) != (1, 2) {
+            return 52;
+        }
+        let thrown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            place.scope(|s| {
+                s.execute(|| throw(7));
+                drop(s.submit(|| throw(8)));
+            });
+        }));
+        if !thrown.is_err_and(|payload| payload.is::<u8>()) {
+            return 53;
+        }
+    }
+    ALL_WELL
 }

@@ -5,7 +5,8 @@
 //!
 //! How: a scoped task is a [`Work`]: closure, packet for the value, and a [`Pending`] that counts it. Whatever happens to
 //! the task (run, panicked, cancelled, stopped, never accepted), its `Work` is consumed or dropped exactly once, in the
-//! order closure, value, count. The brace waits for the count. The block a task lies in may outlive the scope (a dead
+//! order closure, value, count. (With a task that a lane's disposal meets in the hands of a worker this is kept by
+//! [`handle::cancel`](super::cancel).) The brace waits for the count. The block a task lies in may outlive the scope (a dead
 //! entry in the queue, a reference), but by then it holds nothing that borrows: its own result is `()`. `stop` and
 //! `drain` cancel scoped tasks instead of giving them out, because an `Unrun` could outlive the scope.
 
@@ -27,7 +28,7 @@ use crate::time::Wait;
 use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Executor, JoinError};
 use std::any::Any;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -35,6 +36,9 @@ use std::ptr::NonNull;
 
 /// The brace's bit in [`Shared::pending`]: it sleeps there.
 const SLEEPS: u32 = 1 << 30;
+/// A scope that has so many tasks runs further ones where they are submitted. Half of what the count has room for: the rest is
+/// for threads that look at the count at the same time.
+const MOST_PENDING: u32 = SLEEPS / 2;
 
 /// What a scope and its tasks share.
 struct Shared {
@@ -42,18 +46,18 @@ struct Shared {
     pending: WaitWord,
     /// The first panic that nobody joined.
     panic: Lock<Option<Box<dyn Any + Send>>>,
-    /// What tasks panicked with, as text, until somebody joins them.
+    /// What tasks with a handle panicked with, as text, until they are joined: all that is left if the handle was leaked.
     texts: Lock<BTreeMap<u64, String>>,
-    /// Handles that were dropped before their task ended.
-    unjoined: Lock<Vec<(u64, TaskHandle<()>)>>,
+    /// Handles that were dropped before their task ended, by its number; and those of tasks without a handle that panicked.
+    unjoined: Lock<Vec<(Option<u64>, TaskHandle<()>)>>,
     /// Where the brace is on a worker of the tasks' pool, and may have to run them itself.
     family: Option<Family>,
 }
 
 /// What a brace on a worker knows of its tasks.
 struct Family {
-    /// Those it may have to run.
-    children: Lock<Vec<TaskRef>>,
+    /// Those it may have to run, in the order of submission.
+    children: Lock<VecDeque<TaskRef>>,
     /// All whose closures live, by address: what it waits for.
     live: Arc<Lock<HashSet<usize>>>,
 }
@@ -61,7 +65,7 @@ struct Family {
 impl Family {
     fn new() -> Self {
         Family {
-            children: Lock::new(Vec::new()),
+            children: Lock::new(VecDeque::new()),
             live: Arc::new(Lock::new(HashSet::new())),
         }
     }
@@ -75,7 +79,7 @@ impl Shared {
     /// A task that the brace may have to run itself.
     fn add_child(&self, child: Option<TaskRef>) {
         if let (Some(family), Some(child)) = (&self.family, child) {
-            family.children.lock().push(child);
+            family.children.lock().push_back(child);
             // The brace may have gone to sleep without it; another word, and it looks again. (It looks once more after it
             // has set the bit.)
             if self.pending.0.fetch_and(!SLEEPS, AcqRel) & SLEEPS != 0 {
@@ -125,8 +129,8 @@ impl Drop for Pending {
     }
 }
 
-/// Where a scoped task leaves its value.
-struct Packet<T>(Lock<Option<T>>);
+/// Where a scoped task leaves its value; one that was run without the pool, what it panicked with, too.
+struct Packet<T>(Lock<Option<Result<T, Box<dyn Any + Send>>>>);
 
 /// A scoped task. Dropped unrun, its fields go in this order.
 struct Work<F, T> {
@@ -141,9 +145,17 @@ impl<F: FnOnce() -> T, T> Work<F, T> {
         let pending = self.pending;
         let packet = self.packet;
         let value = (self.closure)();
-        *packet.0.lock() = Some(value);
+        *packet.0.lock() = Some(Ok(value));
         drop(packet);
         drop(pending);
+    }
+
+    /// Here and now, and without the pool.
+    fn run_plainly(self) {
+        let packet = self.packet.clone();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
+            *packet.0.lock() = Some(Err(panic));
+        }
     }
 }
 
@@ -159,7 +171,12 @@ pub struct Scope<'scope, 'env: 'scope> {
 impl Executor {
     /// Runs `f`, which may submit closures that borrow from the code around it, and returns when all of them have been
     /// dropped. Waits for room; from a worker of a full pool, and after shutdown, the submitter runs them. A panic of a
-    /// task that was not joined goes on here.
+    /// task that was not joined goes on here, with its payload; of several the one that was seen first. A task that is asked to
+    /// stop while it runs ([`Lane::dispose`](crate::Lane::dispose), [`Pool::stop`](crate::Pool::stop)) is waited for, and
+    /// its outcome is its own.
+    ///
+    /// In a forked child, where none of the pool's threads are, each closure runs where it is submitted, at once, without hooks
+    /// and without the rules of a view.
     ///
     /// ```
     /// let pool = punctual::Pool::fixed(2)?;
@@ -211,10 +228,24 @@ impl<'scope> Scope<'scope, '_> {
     {
         let packet = Arc::new(Packet(Lock::new(None)));
         let number = next_id();
-        let (block, woke) = self.admit(true, self.work(number, f, packet.clone()));
+        let shared = self.shared.clone();
+        let f = move || match catch_unwind(AssertUnwindSafe(f)) {
+            Ok(value) => value,
+            Err(panic) => {
+                // The text is for the brace, if the handle is leaked; the payload goes the usual way.
+                shared.texts.lock().insert(number, panic_text(&*panic).to_owned());
+                resume_unwind(panic)
+            }
+        };
+        let admitted = if self.is_forked() {
+            self.work(f, packet.clone()).run_plainly();
+            None
+        } else {
+            Some(self.admit(true, self.work(f, packet.clone())))
+        };
         ScopedHandle {
             // SAFETY: the block was made with a handle's share for a closure that returns `()`.
-            task: Some(unsafe { TaskHandle::new(block, woke) }),
+            task: admitted.map(|(block, woke)| unsafe { TaskHandle::new(block, woke) }),
             number,
             packet,
             shared: self.shared.clone(),
@@ -222,28 +253,34 @@ impl<'scope> Scope<'scope, '_> {
         }
     }
 
-    /// Runs `f` on the pool. If it panics, the panic goes on at the brace, as text; hooks and the failure sink are told
-    /// as usual.
+    /// Runs `f` on the pool. If it panics, the panic goes on at the brace; hooks and the failure sink are told as usual, the sink
+    /// when the brace is reached.
     pub fn execute<F>(&'scope self, f: F)
     where
         F: FnOnce() + Send + 'scope,
     {
-        self.admit(false, self.work(next_id(), f, Arc::new(Packet(Lock::new(None)))));
-    }
-
-    fn work<F, T>(&self, number: u64, f: F, packet: Arc<Packet<T>>) -> Work<impl FnOnce() -> T, T>
-    where
-        F: FnOnce() -> T,
-    {
+        if self.is_forked() {
+            return drop(self.submit(f));
+        }
         let shared = self.shared.clone();
-        let closure = move || match catch_unwind(AssertUnwindSafe(f)) {
-            Ok(value) => value,
-            Err(panic) => {
-                // The text is for the brace, if nobody joins the task; the payload goes the usual way.
-                shared.texts.lock().insert(number, panic_text(&*panic).to_owned());
+        let f = move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+                // For the brace, which takes the payload when the hooks have seen it.
+                // SAFETY: this is the body of a task that was made by `admit` without a handle, for a closure that returns `()`.
+                let task = here(|here| unsafe { TaskHandle::of_running(here) });
+                shared.unjoined.lock().extend(task.map(|task| (None, task)));
                 resume_unwind(panic)
             }
         };
+        self.admit(false, self.work(f, Arc::new(Packet(Lock::new(None)))));
+    }
+
+    /// The pool's threads are those of another process, and its locks may be held for ever.
+    fn is_forked(&self) -> bool {
+        self.executor.engine().is_forked()
+    }
+
+    fn work<F, T>(&self, closure: F, packet: Arc<Packet<T>>) -> Work<F, T> {
         Work {
             closure,
             packet,
@@ -258,10 +295,9 @@ impl<'scope> Scope<'scope, '_> {
         T: Send + 'scope,
     {
         let engine = self.executor.engine();
-        // In a forked child it is refused, and runs here.
         let options = self.executor.prepare(Options::default()).ok();
         let class = self.executor.class_of(None);
-        let is_refused = options.is_none();
+        let is_refused = options.is_none() || self.shared.count() > MOST_PENDING;
         let address = work.pending.block.clone();
         let task = move || work.run();
         let options = self.executor.measured(class, options);
@@ -298,9 +334,14 @@ impl<'scope> Scope<'scope, '_> {
         (block, false)
     }
 
-    /// A task that the brace may run itself.
+    /// A task that the brace may run itself: the one that its worker would take next.
     fn next_child(&self) -> Option<TaskRef> {
-        self.shared.family.as_ref()?.children.lock().pop()
+        let mut children = self.shared.family.as_ref()?.children.lock();
+        if self.executor.engine().room.locals().is_some() {
+            children.pop_back()
+        } else {
+            children.pop_front()
+        }
     }
 
     /// Waits until no closure of this scope is left. Nothing ends this wait early: the borrows end with it.
@@ -366,16 +407,22 @@ impl<'scope> Scope<'scope, '_> {
     fn first_panic(&self) -> Option<Box<dyn Any + Send>> {
         let unjoined = std::mem::take(&mut *self.shared.unjoined.lock());
         for (number, task) in unjoined {
-            self.shared.texts.lock().remove(&number);
             // Its closure is gone, so its outcome is fixed, or will be in a moment.
-            if let Err(error) = task.join_uninterrupted()
-                && let Ok(panic) = error.into_panic()
-            {
+            let panic = match number {
+                None => task.take_failure(),
+                Some(number) => {
+                    self.shared.texts.lock().remove(&number);
+                    task.join_uninterrupted()
+                        .err()
+                        .and_then(|error| error.into_panic().ok())
+                }
+            };
+            if let Some(panic) = panic {
                 self.shared.keep_panic(panic);
             }
         }
         let panic = self.shared.panic.lock().take();
-        // Of tasks without a handle, and of those whose handle was leaked.
+        // Of tasks whose handle was leaked.
         panic.or_else(|| {
             let (_, text) = self.shared.texts.lock().pop_first()?;
             Some(Box::new(text))
@@ -401,7 +448,7 @@ impl fmt::Debug for Scope<'_, '_> {
 /// The receipt for a scoped task's value.
 #[must_use = "a scoped task that nobody joins is waited for at the brace"]
 pub struct ScopedHandle<'scope, T> {
-    /// `None` once joined.
+    /// `None` once joined, and of a task that was run without the pool.
     task: Option<TaskHandle<()>>,
     number: u64,
     packet: Arc<Packet<T>>,
@@ -413,12 +460,12 @@ impl<T> ScopedHandle<'_, T> {
     /// Waits for the task and takes its value; as [`TaskHandle::join`]. A panic that is returned here does not go on at
     /// the brace.
     pub fn join(mut self) -> Result<T, JoinError> {
-        let mut task = self.task.take().expect("joined once, by value");
+        let Some(mut task) = self.task.take() else {
+            self.shared.texts.lock().remove(&self.number);
+            return self.take();
+        };
         match task.wait_and_take() {
-            Ok(()) => {
-                let value = self.packet.0.lock().take();
-                Ok(value.expect("a task that finished has left its value"))
-            }
+            Ok(()) => self.take(),
             Err(error) => {
                 let is_of_the_wait = error.is_interrupted() || error.is_would_deadlock();
                 if is_of_the_wait || error.is_forked() || error.is_blocking() {
@@ -432,19 +479,33 @@ impl<T> ScopedHandle<'_, T> {
         }
     }
 
+    /// What a task that has ended has left.
+    fn take(&self) -> Result<T, JoinError> {
+        let left = self.packet.0.lock().take();
+        left.expect("a task that finished has left its value")
+            .map_err(JoinError::panicked)
+    }
+
     /// Whether the outcome is there.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.task.as_ref().is_some_and(TaskHandle::is_finished)
+        self.task.as_ref().is_none_or(TaskHandle::is_finished)
     }
 }
 
 impl<T> Drop for ScopedHandle<'_, T> {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take()
-            && !task.is_settled()
-        {
-            self.shared.unjoined.lock().push((self.number, task));
+        let Some(task) = self.task.take() else {
+            // Joined, or run without the pool: then nothing else keeps what it panicked with.
+            let left = self.packet.0.lock().take();
+            if let Some(Err(panic)) = left {
+                self.shared.texts.lock().remove(&self.number);
+                self.shared.keep_panic(panic);
+            }
+            return;
+        };
+        if !task.is_settled() {
+            self.shared.unjoined.lock().push((Some(self.number), task));
         }
     }
 }
@@ -452,5 +513,28 @@ impl<T> Drop for ScopedHandle<'_, T> {
 impl<T> fmt::Debug for ScopedHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ScopedHandle({:?})", self.task)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::Pool;
+
+    /// Beyond that the count would run into the bit beside it, and the brace would be reached too early.
+    #[test]
+    fn a_scope_with_as_many_tasks_as_it_can_count_runs_further_ones_where_they_are_submitted() {
+        let pool = Pool::fixed(1).unwrap();
+        let thread = crate::sync::this_thread;
+        pool.scope(|s| {
+            s.shared.pending.0.fetch_add(MOST_PENDING, AcqRel);
+            for _ in 0..3 {
+                let task = s.submit(thread);
+                assert_eq!(s.shared.count(), MOST_PENDING, "it has ended");
+                assert_eq!(task.join().unwrap(), thread());
+            }
+            s.shared.pending.0.fetch_sub(MOST_PENDING, AcqRel);
+            assert_ne!(s.submit(thread).join().unwrap(), thread(), "there is room again");
+        });
     }
 }

@@ -12,7 +12,8 @@ use crate::JoinError;
 use crate::pool::fork;
 use crate::task::block::{Header, free};
 use crate::task::state::{End, HandleDrop, Share};
-use crate::task::{budget, panic_text};
+use crate::task::{Here, budget, panic_text};
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -143,6 +144,28 @@ impl<T> TaskHandle<T> {
     pub(super) fn join_uninterrupted(mut self) -> Result<T, JoinError> {
         wait_uninterrupted(self.block());
         self.take()
+    }
+
+    /// The handle of the task that runs here and was made without one.
+    ///
+    /// # Safety
+    /// If a task with a block runs here, it is the caller, it was made without a handle, and its closure returns `T`.
+    pub(super) unsafe fn of_running(here: Here<'_>) -> Option<Self> {
+        let block = here.block()?;
+        // SAFETY: the task runs, so its share is held.
+        unsafe { block.as_ref() }.state.regain_handle();
+        // SAFETY: the share was regained, and the value is the caller's promise.
+        Some(unsafe { TaskHandle::new(block, false) })
+    }
+
+    /// Waits for a task whose end is near; what it panicked with, of which the pool's sink is told as of any failure that no
+    /// join reads.
+    pub(super) fn take_failure(self) -> Option<Box<dyn Any + Send>> {
+        let block = self.block();
+        wait_uninterrupted(block);
+        let is_unread = block.state.load().holds_unread();
+        // SAFETY: resolved as panicked and not taken, so the payload is the handle's (rule 3), which is ours.
+        is_unread.then(|| unsafe { Header::take_unread(self.pointer()) })
     }
 
     /// Whether the task has ended without a failure that somebody should hear of.

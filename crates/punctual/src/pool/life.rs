@@ -250,8 +250,9 @@ impl Engine {
     /// The last task for which the last worker may have stayed is gone, untaken: the worker is called, and leaves in its time.
     /// (One that lies down after this sees under the lock that the task is gone.)
     pub(super) fn stays_for_nothing(&self) {
-        // Elsewhere the last one never leaves.
-        let may_leave = self.size().core == 0 || self.core_leaves.load(Relaxed);
+        // Elsewhere no worker leaves for being idle.
+        let size = self.size();
+        let may_leave = size.core == 0 || size.core < size.max || self.core_leaves.load(Relaxed);
         if may_leave && self.room.look(|producers, _| producers.gate.take_put_off()) {
             self.idle.wake_all();
         }

@@ -20,6 +20,7 @@ use crate::observe::counters::Counters;
 use crate::sync::{Arc, local};
 use crate::time::{Clock, Place, Wait, Waked, deadline_after};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 use std::ptr::{NonNull, null};
 use std::time::Duration;
@@ -384,7 +385,7 @@ impl<'a> Here<'a> {
 
     /// Whether this thread's tasks have a slot in each gate of this view.
     pub(crate) fn has_slots_of(&self, view: &Arc<View>) -> bool {
-        let mine: Vec<usize> = self.views().map(|view| view.identity()).collect();
+        let mine: HashSet<usize> = self.views().map(|view| view.identity()).collect();
         view.chain().all(|view| mine.contains(&view.identity()))
     }
 
@@ -392,6 +393,14 @@ impl<'a> Here<'a> {
     pub(crate) fn is_in_view(&self, view: &Arc<View>) -> bool {
         let mut blocks = self.frames().filter_map(|frame| frame.block());
         blocks.any(|block| block.view().is_some_and(|mine| mine.is_inside_of(view)))
+    }
+
+    /// The block of the task that calls, which holds its share while it runs.
+    pub(crate) fn block(&self) -> Option<NonNull<Header>> {
+        match self {
+            Here::Outside => None,
+            Here::Inside(frame) => frame.block().map(NonNull::from),
+        }
     }
 
     /// The view of the task that calls.

@@ -347,20 +347,31 @@ impl Header {
     /// The block lives, the task is resolved with this end, `Finished` or `Panicked`, and its result is the caller's by rule 3.
     #[cold]
     pub(crate) unsafe fn end_result(block: NonNull<Header>, end: End) {
+        if end == End::Panicked {
+            // SAFETY: the caller's promise.
+            return discard(unsafe { Header::take_unread(block) });
+        }
+        // First: once it is gone no thread finds it, whatever is done below.
+        // SAFETY: the block lives.
+        unsafe { block.as_ref() }.state.mark_taken();
+        // SAFETY: the caller's promise.
+        unsafe { drop_result(block, end) }
+    }
+
+    /// Moves the payload of a failure out that no join has read, and tells the pool's sink of it.
+    ///
+    /// # Safety
+    /// As [`Header::end_result`], with `Panicked`.
+    pub(crate) unsafe fn take_unread(block: NonNull<Header>) -> Box<dyn Any + Send> {
         // SAFETY: the block lives.
         let header = unsafe { block.as_ref() };
-        // First: once it is gone nobody finds it, whatever is done below.
         header.state.mark_taken();
-        if end != End::Panicked {
-            // SAFETY: the caller's promise.
-            return unsafe { drop_result(block, end) };
-        }
         // SAFETY: the caller's promise.
         let payload = unsafe { Header::take_panic(block) };
         if let Some(hooks) = header.side().and_then(|side| side.more.lock().unread.take()) {
             hooks.failure(&header.info(), Outcome::Panicked(&*payload));
         }
-        discard(payload);
+        payload
     }
 
     /// Moves the panic's payload out.
