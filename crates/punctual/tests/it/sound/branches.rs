@@ -178,7 +178,7 @@ fn a_borrower_that_runs_while_its_lane_is_disposed_of_gives_its_value() {
     });
 }
 
-/// A panic of a closure that borrows is not lost because somebody asked it to stop.
+/// A panic of a closure that borrows is not lost because it was asked to stop.
 #[test]
 fn the_panic_of_a_borrower_goes_on_although_its_lane_was_disposed_of() {
     let pool = Pool::fixed(2).unwrap();
@@ -229,7 +229,7 @@ fn a_join_in_a_lane_meets_its_disposal_and_runs_both_branches_once() {
     assert!(pool.close_timeout(LONG).terminated);
 }
 
-/// What a payload is, whoever asks: not a text.
+/// A payload that is no text.
 #[derive(Debug, PartialEq)]
 struct Special(u32);
 
@@ -262,7 +262,7 @@ fn a_scopes_panic_arrives_with_its_own_payload() {
     assert_eq!(
         told.load(SeqCst),
         1,
-        "the sink is told of what nobody has a handle for"
+        "the sink is told of a panic that no handle can read"
     );
     let dropped = || pool.scope(|s| drop(s.submit(|| throw(Special(2)))));
     assert_eq!(payload_of(dropped), Special(2));
