@@ -44,7 +44,9 @@ pub(crate) fn allow_own_panics_only() {
 /// Fails unless a payload that the library handed out is one that the round made.
 pub(crate) fn check_payload(payload: &(dyn Any + Send)) {
     if payload.downcast_ref::<Own>().is_none() {
-        fail("a panic arrived with a payload that no body made");
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        fail(&format!("a panic arrived with a payload that no body made: {text:?}"));
     }
 }
 

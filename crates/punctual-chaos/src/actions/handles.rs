@@ -3,7 +3,7 @@
 use super::Actor;
 use crate::ledger::fail;
 use crate::settings::micros;
-use punctual::{Cancel, Priority};
+use punctual::{Cancel, JoinError, Priority};
 use std::time::Duration;
 
 /// A task that has ended gives its outcome without a wait.
@@ -11,7 +11,7 @@ pub(super) fn join(actor: &mut Actor) {
     let Some(mut kept) = actor.world.kept.take_if(&mut actor.rng, |kept| !kept.is_far) else { return };
     if kept.handle.is_finished() {
         let outcome = kept.handle.join_timeout(Duration::ZERO);
-        if outcome.as_ref().is_err_and(punctual::JoinError::is_timeout) {
+        if outcome.as_ref().is_err_and(JoinError::is_timeout) {
             fail(&format!("handle {} is finished and has no outcome", kept.id));
         }
         return actor.world.settle(kept.id, outcome);
@@ -34,22 +34,24 @@ pub(super) fn wait(actor: &mut Actor) {
     actor.world.kept.put(&mut actor.rng, kept);
 }
 
-/// A removed closure never runs, and is gone when the call returns.
+/// A removed closure never runs, and is gone when the call returns; waiters have their answer then.
 pub(super) fn cancel(actor: &mut Actor) {
     let Some(mut kept) = actor.world.kept.take(&mut actor.rng) else { return };
-    if kept.handle.cancel() == Cancel::Removed {
-        let ledger = &actor.world.ledger;
-        if ledger.has_run(kept.id) {
-            fail(&format!("task {} was removed and has run", kept.id));
-        }
-        if !ledger.is_dropped(kept.id) {
-            fail(&format!("task {} was removed and its closure is still there", kept.id));
-        }
+    let answer = kept.handle.cancel();
+    let ledger = &actor.world.ledger;
+    if answer == Cancel::Removed && ledger.has_run(kept.id) {
+        fail(&format!("task {} was removed and has run", kept.id));
     }
-    // Waiters have their answer now.
+    if answer == Cancel::Removed && !ledger.is_dropped(kept.id) {
+        fail(&format!("task {} was removed and its closure is still there", kept.id));
+    }
     let outcome = kept.handle.join_timeout(Duration::ZERO);
-    if outcome.as_ref().is_err_and(punctual::JoinError::is_timeout) {
-        fail(&format!("task {} was cancelled and has no outcome", kept.id));
+    if outcome.as_ref().is_err_and(JoinError::is_timeout) {
+        if answer != Cancel::TooLate {
+            fail(&format!("task {} was cancelled ({answer:?}) and has no outcome", kept.id));
+        }
+        // Its body has ended, and its hooks look at the outcome.
+        return actor.world.kept.put(&mut actor.rng, kept);
     }
     actor.world.settle(kept.id, outcome);
 }

@@ -4,6 +4,7 @@ use super::Actor;
 use crate::body::Work;
 use crate::gate::outside;
 use crate::settings::{self, capacity, micros};
+use crate::world::View;
 use punctual::{AtShutdown, Lanes, Pool, task::Token};
 use std::time::Duration;
 
@@ -173,6 +174,42 @@ pub(super) fn short_pool(actor: &mut Actor) {
     }
 }
 
+/// What a forked child does, in this order.
+#[cfg(unix)]
+const FORKED: [(&str, fn(&Pool, &View) -> bool); 6] = [
+    ("execute", |_, view| view.executor.execute(|| ()).is_err()),
+    ("submit", |_, view| view.executor.submit(|| ()).is_err()),
+    ("scope", |_, view| {
+        let mut ran = false;
+        view.executor.scope(|scope| scope.execute(|| ran = true));
+        ran
+    }),
+    ("join", |pool, _| pool.join(|| 1, || 2) == (1, 2)),
+    ("wait_idle", |pool, _| {
+        let _ = pool.wait_idle(Duration::from_millis(1));
+        true
+    }),
+    ("close_timeout", |pool, _| {
+        let _ = pool.close_timeout(Duration::from_millis(1));
+        true
+    }),
+];
+
+/// Where the child is.
+#[cfg(unix)]
+static STEP: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+/// The exit code of a child that hangs is this and the number of the step.
+#[cfg(unix)]
+const HUNG: i32 = 100;
+
+#[cfg(unix)]
+#[allow(unsafe_code)]
+extern "C" fn hung(_: i32) {
+    // SAFETY: ends the process without its destructors.
+    unsafe { libc::_exit(HUNG + STEP.load(std::sync::atomic::Ordering::Relaxed)) }
+}
+
 /// A forked child gets answers: submitting, waiting, scopes and closing do not hang.
 #[cfg(unix)]
 #[allow(unsafe_code)]
@@ -185,23 +222,31 @@ pub(super) fn fork(actor: &mut Actor) {
     // SAFETY: the child calls the library, which is what is tested, and leaves by `_exit`; it takes no lock of this program.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: without a handler, it ends a child that hangs.
-        unsafe { libc::alarm(30) };
-        let executed = view.executor.execute(|| ()).is_err();
-        let submitted = view.executor.submit(|| ()).is_err();
-        let mut ran = false;
-        view.executor.scope(|scope| scope.execute(|| ran = true));
-        let joined = pool.join(|| 1, || 2) == (1, 2);
-        let idle = pool.wait_idle(Duration::from_millis(1));
-        drop((idle, pool.close_timeout(Duration::from_millis(1))));
+        let handler: extern "C" fn(i32) = hung;
+        // SAFETY: the handler only loads an atomic and exits; nothing else in the child has one.
+        unsafe {
+            libc::signal(libc::SIGALRM, handler as libc::sighandler_t);
+            libc::alarm(20);
+        }
+        let mut code = 0;
+        for (step, (_, act)) in (1..).zip(FORKED) {
+            STEP.store(step, std::sync::atomic::Ordering::Relaxed);
+            if code == 0 && !act(&pool, &view) {
+                code = step;
+            }
+        }
         // SAFETY: ends the process without its destructors.
-        unsafe { libc::_exit(i32::from(!(executed && submitted && ran && joined))) };
+        unsafe { libc::_exit(code) };
     }
     let mut status = 0;
     // SAFETY: the child was made above; the status is a place for an int.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     if child > 0 && waited == child && status != 0 {
-        crate::ledger::fail(&format!("a forked child ended with status {status:#x} (0xe: it hung)"));
+        let code = libc::WEXITSTATUS(status);
+        let step = usize::try_from(if code > HUNG { code - HUNG } else { code }).unwrap_or(0);
+        let verb = FORKED.get(step.wrapping_sub(1)).map_or("?", |(verb, _)| *verb);
+        let how = if code > HUNG { "hung" } else { "had a wrong answer" };
+        crate::ledger::fail(&format!("a forked child {how} in {verb} (status {status:#x})"));
     }
 }
 

@@ -61,6 +61,9 @@ struct Calm {
 impl Engine {
     /// No more tasks from here on; what was accepted runs.
     pub(crate) fn shutdown(&self) {
+        if self.is_forked() {
+            return;
+        }
         self.close(State::Shutdown);
         self.shut_annexes_down();
         self.try_terminate();

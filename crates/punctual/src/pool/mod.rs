@@ -97,7 +97,7 @@ pub struct Size {
 }
 
 /// What [`Pool::close`] and its kin found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use = "a report may say that tasks still run"]
 pub struct CloseReport {
     /// Every task has ended and every worker has left.
@@ -417,6 +417,13 @@ impl Pool {
         let terminated = engine.state() == State::Terminated;
         if terminated {
             engine.join_threads();
+        }
+        if engine.is_forked() {
+            // None of its tasks are in this process, and its locks may be held by threads that are not here.
+            return CloseReport {
+                terminated,
+                ..CloseReport::default()
+            };
         }
         CloseReport {
             terminated,
