@@ -6,7 +6,7 @@
 use crate::actions::{ACTIONS, Action, Actor, ENDS, OFF, draw};
 use crate::body::contained;
 use crate::gate::outside;
-use crate::ledger::{SEED, fail};
+use crate::ledger::{DOING, SEED, fail};
 use crate::settings::{self, Settings, micros};
 use crate::world::World;
 use fastrand::Rng;
@@ -141,6 +141,7 @@ fn act(actor: &mut Actor, steps: usize, ends_early: bool, doing: &AtomicUsize) {
         }
         let at = table.iter().position(|each| std::ptr::eq(each, action));
         doing.store(first + at.unwrap_or(IDLE), Relaxed);
+        DOING.set(action.name);
         contained(|| (action.run)(actor));
     }
     doing.store(IDLE, Relaxed);

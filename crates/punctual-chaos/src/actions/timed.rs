@@ -2,6 +2,7 @@
 
 use super::Actor;
 use crate::body::{Work, future_work};
+use crate::ledger::FAILURE;
 use crate::settings::micros;
 use fastrand::Rng;
 use punctual::{Missed, OnFailure, Overlap, Schedule};
@@ -67,7 +68,7 @@ pub(super) fn schedule(actor: &mut Actor) {
     let made = view.executor.schedule(plan, move |_| {
         let _kept = &kept;
         if rng.u8(0..8) == 0 || !world.ledger.has_room() {
-            return Err("fails now and then");
+            return Err(FAILURE);
         }
         drop(Work::leaf(&world, &mut rng, &[]).run());
         Ok(())

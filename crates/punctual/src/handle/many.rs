@@ -182,6 +182,22 @@ impl Executor {
         T: Send + 'static,
         E: Send + 'static,
     {
+        let found = self.first_success(limit, &mut jobs);
+        // Not at the end of the function: a closure whose drop panics there would leak what is being returned.
+        drop(jobs);
+        found
+    }
+
+    fn first_success<F, T, E>(
+        &self,
+        limit: Option<Duration>,
+        jobs: &mut impl Iterator<Item = F>,
+    ) -> Result<T, AnyError<E>>
+    where
+        F: FnOnce() -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: Send + 'static,
+    {
         let term = self.term(limit);
         // Its drop cancels whatever is left, on every way out.
         let mut group: Group<Result<T, E>> = self.group();
