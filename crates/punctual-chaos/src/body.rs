@@ -95,7 +95,9 @@ impl Work {
 
     fn act(&self, rng: &mut Rng) {
         let world = &self.world;
-        match rng.u8(0..100) {
+        let choice = rng.u8(0..100);
+        world.ledger.note(self.probe.id, choice);
+        match choice {
             0..40 => {}
             40..48 => (0..rng.u32(0..2_000)).for_each(|_| std::hint::spin_loop()),
             48..56 => panic_any(Own(self.probe.id)),
@@ -105,7 +107,7 @@ impl Work {
             66..68 => world.check_stats_now(),
             68..70 => drop(task::current().map(|current| current.token().is_cancelled())),
             _ if self.depth >= LEAF || !world.ledger.has_room() => {}
-            choice => self.act_with_children(choice, rng),
+            _ => self.act_with_children(choice, rng),
         }
     }
 
@@ -257,7 +259,9 @@ pub(crate) fn future_work(
 }
 
 async fn suspend(world: &Arc<World>, rng: &mut Rng, id: usize) {
-    match rng.u8(0..40) {
+    let choice = rng.u8(0..40);
+    world.ledger.note(id, choice);
+    match choice {
         0..10 => {}
         10..16 => {
             for _ in 0..rng.u8(0..20) {

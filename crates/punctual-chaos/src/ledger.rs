@@ -66,6 +66,8 @@ pub(crate) fn check_payload(payload: &(dyn Any + Send)) {
 pub(crate) struct Ledger {
     slots: Box<[AtomicU8]>,
     makers: Box<[OnceLock<&'static str>]>,
+    /// The last choice of each body, for the report of a lock-up.
+    choices: Box<[AtomicU8]>,
     next: AtomicUsize,
 }
 
@@ -74,6 +76,7 @@ impl Ledger {
         Arc::new(Ledger {
             slots: (0..MOST).map(|_| AtomicU8::new(0)).collect(),
             makers: (0..MOST).map(|_| OnceLock::new()).collect(),
+            choices: (0..MOST).map(|_| AtomicU8::new(0)).collect(),
             next: AtomicUsize::new(0),
         })
     }
@@ -108,6 +111,21 @@ impl Ledger {
 
     pub(crate) fn is_dropped(&self, id: usize) -> bool {
         self.slots[id].load(SeqCst) & DROPPED != 0
+    }
+
+    /// What a body is about to do.
+    pub(crate) fn note(&self, id: usize, choice: u8) {
+        self.choices[id].store(choice, Relaxed);
+    }
+
+    /// The bodies that have begun and not ended, with their makers and their last choices.
+    pub(crate) fn begun(&self) -> Vec<String> {
+        let is_begun = |id: &usize| self.has_run(*id) && !self.is_dropped(*id);
+        let text = |id: usize| {
+            let maker = self.makers[id].get().unwrap_or(&"?");
+            format!("{id} of {maker} at choice {}", self.choices[id].load(Relaxed))
+        };
+        (0..self.made()).filter(is_begun).map(text).collect()
     }
 
     /// The end of the round: everything that was made has been dropped.

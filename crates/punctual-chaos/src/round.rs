@@ -71,6 +71,9 @@ fn report_lock_up(progress: &Progress, hold: bool) -> ! {
         eprintln!("actor {n}: {}", name_of(doing.load(Relaxed)));
     }
     let world = crate::world::lock(&progress.world).clone();
+    if let Some(world) = &world {
+        eprintln!("begun and not ended: {:?}", world.ledger.begun());
+    }
     // The dump may hang on what hangs the round.
     let (tell, told) = channel();
     std::thread::spawn(move || {

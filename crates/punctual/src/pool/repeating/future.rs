@@ -68,9 +68,11 @@ impl InProgress {
                 return Poll::Ready(Ran::Well);
             };
             let mut answer = Poll::Pending;
+            let mut is_polled = false;
             let Spawning { make, contexts } = &mut **body;
             let run = &self.run;
             let ran = decorated(&self.engine, contexts.as_mut(), || {
+                is_polled = true;
                 let future = future.get_or_insert_with(|| make(run.clone()));
                 answer = future.as_mut().poll(context);
                 None
@@ -80,7 +82,7 @@ impl InProgress {
                 (_, Poll::Ready(Some(text))) => Poll::Ready(Ran::Failed(text)),
                 (_, Poll::Ready(None)) => Poll::Ready(Ran::Well),
                 // Not run by its decorators: the run is left out.
-                (_, Poll::Pending) if future.is_none() => Poll::Ready(Ran::Well),
+                (_, Poll::Pending) if !is_polled => Poll::Ready(Ran::Well),
                 (_, Poll::Pending) => Poll::Pending,
             }
         })
