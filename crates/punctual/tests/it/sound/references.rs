@@ -274,6 +274,7 @@ fn neither_a_reference_nor_a_wakers_clone_keeps_a_value_that_no_handle_can_take(
             let is_over = |left: &TaskRef| matches!(left.status(), Status::Finished | Status::Panicked);
             until("it ends", || is_over(&left));
             if let Some(handle) = handle {
+                assert!(handle.wait_timeout(LONG), "{case}");
                 assert_eq!(drops.load(SeqCst), 0, "{case}: the handle could take it");
                 drop(handle);
                 assert_eq!(drops.load(SeqCst), 1, "{case}: it goes with the handle");
