@@ -103,6 +103,7 @@ impl Executor {
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,
+                    taken: None,
                     alarm: None,
                 };
                 let _lent = spare::lend(here, sleep);

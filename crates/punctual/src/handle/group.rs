@@ -250,6 +250,7 @@ impl<T: Send + 'static> Group<T> {
                     awaits: self.awaits(),
                     wait: &wait,
                     over: 0,
+                    taken: None,
                     alarm: alarm.clone(),
                 };
                 let waked = spare::lend(here, sleep).map(|_lent| engine.clock.wait(&wait, here.place()));

@@ -397,6 +397,7 @@ impl<'scope> Scope<'scope, '_> {
                 },
                 wait: &wait,
                 over: 0,
+                taken: None,
                 alarm: None,
             },
         );

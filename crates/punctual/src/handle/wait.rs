@@ -65,12 +65,17 @@ pub(super) fn wait(pointer: NonNull<Header>, limit: Option<Duration>, spins: boo
         if spins && !short && is_multi_core() && spin(SPIN, || block.state.load().is_resolved()) {
             return Waited::Resolved;
         }
-        match sleep(block, limit, here) {
+        loop {
+            let slept = sleep(block, limit, here);
+            let is_hopeless = matches!(slept, None | Some(Waited::WouldDeadlock));
             // SAFETY: the caller holds a share.
-            Waited::WouldDeadlock if unsafe { spare::run_strangers_in_place(here, pointer) } => {
-                Waited::Resolved
+            if is_hopeless && unsafe { spare::run_strangers_in_place(here, pointer) } {
+                return Waited::Resolved;
             }
-            waited => waited,
+            // Called off: whether that is still so is asked when the wait begins again.
+            if let Some(waited) = slept {
+                return waited;
+            }
         }
     })
 }
@@ -111,13 +116,15 @@ pub(super) fn wait_with_a_spare(block: &Header, here: Here<'_>) {
             awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,
+            taken: None,
             alarm: None,
         },
     );
     block.clock().wait(&wait, here.place());
 }
 
-fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
+/// `None`: it was called off, because it could not end as it was.
+fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Option<Waited> {
     let clock = block.clock();
     let token = here.token();
     // On a worker the wait can be called off: by the task's own token, or because nobody could ever end it.
@@ -132,7 +139,7 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
     };
     // Before the first look: a resolver that does not see the announcement resolved before it, and the look sees that.
     if block.state.mark_waiting().is_resolved() {
-        return Waited::Resolved;
+        return Some(Waited::Resolved);
     }
     let lent = spare::lend(
         here,
@@ -141,6 +148,7 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
             awaits: Awaits::OneOf(vec![Awaited::task(block)]),
             wait: &wait,
             over: State::OVER,
+            taken: Some(State::NOT_QUEUED),
             alarm: alarm.clone(),
         },
     );
@@ -148,12 +156,12 @@ fn sleep(block: &Header, limit: Option<Duration>, here: Here<'_>) -> Waited {
         Ok(_) => clock.wait(&wait, here.place()),
         // It may have ended while this was found out.
         Err(_) if block.state.load().is_resolved() => Waked::Ready,
-        Err(_) => return Waited::WouldDeadlock,
+        Err(_) => return Some(Waited::WouldDeadlock),
     };
     match waked {
-        Waked::Ready => Waited::Resolved,
-        Waked::TimedOut => Waited::TimedOut,
-        Waked::Interrupted if token.is_some_and(|token| token.is_cancelled()) => Waited::Interrupted,
-        Waked::Interrupted => Waited::WouldDeadlock,
+        Waked::Ready => Some(Waited::Resolved),
+        Waked::TimedOut => Some(Waited::TimedOut),
+        Waked::Interrupted if token.is_some_and(|token| token.is_cancelled()) => Some(Waited::Interrupted),
+        Waked::Interrupted => None,
     }
 }

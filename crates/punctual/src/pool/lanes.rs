@@ -146,6 +146,7 @@ impl Engine {
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,
+                    taken: None,
                     alarm: None,
                 };
                 let _lent = spare::lend(here, sleep);

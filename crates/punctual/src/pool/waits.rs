@@ -41,7 +41,10 @@ pub(crate) struct WaitNote {
     pub(crate) awaits: Awaits,
     /// Whether the wait goes on: nothing has happened yet that ends it. Called under the lock of the notes, under which
     /// the note is taken out before what this looks at may go.
-    pub(crate) goes_on: GoesOn,
+    pub(crate) goes_on: Look,
+    /// Whether the waiting thread could run what it waits for, as the last resort
+    /// ([`run_strangers_in_place`](crate::worker::spare::run_strangers_in_place)). As that.
+    pub(crate) may_run: Look,
     /// Fired when the wait could never end; `None` for one that must be waited all the same.
     pub(crate) alarm: Option<Token>,
 }
@@ -110,10 +113,10 @@ impl Awaits {
     }
 }
 
-/// See [`WaitNote::goes_on`].
-pub(crate) struct GoesOn(pub(crate) Box<dyn Fn() -> bool + Send>);
+/// A look at a wait as it is now: see [`WaitNote::goes_on`].
+pub(crate) struct Look(pub(crate) Box<dyn Fn() -> bool + Send>);
 
-impl fmt::Debug for GoesOn {
+impl fmt::Debug for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", (self.0)())
     }
@@ -309,8 +312,11 @@ impl Waits {
 impl Trouble {
     fn among(notes: &[&WaitNote]) -> Self {
         let way_out = |each: &&WaitNote| Some((each.number, each.alarm.clone()?));
+        // One that can go on by itself has no need to be told.
+        let may_run = notes.iter().filter(|each| (each.may_run.0)());
+        let first = may_run.rev().find_map(way_out);
         Trouble {
-            way_out: notes.iter().rev().find_map(way_out),
+            way_out: first.or_else(|| notes.iter().rev().find_map(way_out)),
             parts: notes.iter().map(|each| each.from).collect(),
         }
     }
@@ -335,15 +341,19 @@ impl Engine {
             return None;
         }
         let engines = all().engines();
-        // The notes are read at one moment, the workers one part after the other: if they are the same before and after
-        // that, and none was hired meanwhile, they were so at that moment. Otherwise the thread that changed it looks again.
-        let read = || -> Vec<Crowd> {
-            let crowds = engines.iter().filter_map(|part| part.crowd_as_it_stays());
-            crowds.collect()
+        // The notes are read at one moment, the workers one part after the other: if those of the parts concerned are the
+        // same before and after that, and none was hired meanwhile, they were so at that moment. Otherwise the thread that
+        // changed it looks again. (What others do in parts of their own is no reason to look away.)
+        let read = |is_meant: &dyn Fn(usize) -> bool| -> Vec<Crowd> {
+            let meant = engines.iter().filter(|part| is_meant(part.identity()));
+            meant.filter_map(|part| part.crowd_as_it_stays()).collect()
         };
-        let before = read();
-        let trouble = all().everybody_in(self.identity(), &before);
-        trouble.filter(|_| read() == before)
+        let before = read(&|_| true);
+        let trouble = all().everybody_in(self.identity(), &before)?;
+        let is_meant = |part: usize| trouble.parts.contains(&part);
+        let concerned = before.iter().copied().filter(|crowd| is_meant(crowd.part));
+        let is_same = read(&is_meant).into_iter().eq(concerned);
+        is_same.then_some(trouble)
     }
 
     /// The workers of this part, if there are some and no other will come as it is: there may be no more, the system
@@ -443,7 +453,8 @@ mod tests {
             visits: Vec::new(),
             slots: Vec::new(),
             awaits,
-            goes_on: GoesOn(Box::new(|| true)),
+            goes_on: Look(Box::new(|| true)),
+            may_run: Look(Box::new(|| false)),
             alarm: Some(Token::new()),
         }
     }
@@ -594,7 +605,7 @@ mod tests {
     fn a_wait_that_is_over_acquits_those_that_depend_on_it() {
         let mut waits = Waits::new();
         let mut over = join(1, 2);
-        over.goes_on = GoesOn(Box::new(|| false));
+        over.goes_on = Look(Box::new(|| false));
         waits.notes.push(over);
         assert!(!is_hopeless(&mut waits, join(2, 1)));
         assert!(waits.everybody_in(0, &[crowd(0, 2)]).is_none());

@@ -697,6 +697,10 @@ impl State {
     /// Bits of which one is set as soon as the outcome does not depend on the pool's workers any more.
     pub(crate) const OVER: u32 = RESOLVED | REMOVED | ENDED;
 
+    /// Bits of the word of which one says that the task does not wait in its queue: it was claimed, is not due, or is in a
+    /// view's line.
+    pub(crate) const NOT_QUEUED: u32 = CLAIMED | DELAYED | PARKED;
+
     /// The word to sleep on, and the bit that ends the sleep.
     pub(crate) fn wait_word(&self) -> (&WaitWord, u32) {
         (&self.word, RESOLVED)

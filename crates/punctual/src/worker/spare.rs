@@ -11,7 +11,7 @@ use crate::OnBlocking;
 use crate::observe::counters::Counters;
 use crate::pool::engine::{Attention, Engine};
 use crate::pool::staff::Post;
-use crate::pool::waits::{self, GoesOn, WaitNote};
+use crate::pool::waits::{self, Look, WaitNote};
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage, Stuck};
 use crate::queue::deque::on_own_deque;
 use crate::sync::Arc;
@@ -216,6 +216,8 @@ pub(crate) struct Sleep<'a, 'w> {
     pub(crate) wait: &'a Wait<'w>,
     /// Bits of the word that say that the wait is as good as over, beside those of the wait itself.
     pub(crate) over: u32,
+    /// Where the word is a task's: bits that say that it does not wait in its queue.
+    pub(crate) taken: Option<u32>,
     /// Fired when it is found out that the wait could never end; `None` if it must be waited all the same.
     pub(crate) alarm: Option<Token>,
 }
@@ -275,6 +277,10 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
         visits: here.visits(),
         slots: here.slots(),
         goes_on: goes_on(sleep.wait, sleep.over),
+        may_run: may_run(
+            sleep.wait,
+            sleep.taken.filter(|_| from != to && here.depth() < MAX_DEPTH),
+        ),
         awaits: sleep.awaits,
         alarm: sleep.alarm,
     });
@@ -305,14 +311,22 @@ pub(crate) fn lend(here: Here<'_>, sleep: Sleep<'_, '_>) -> Result<Option<Lent>,
     Ok(Some(lent))
 }
 
-fn goes_on(wait: &Wait<'_>, over: u32) -> GoesOn {
+fn goes_on(wait: &Wait<'_>, over: u32) -> Look {
     // SAFETY: notes are read under their lock, and `Lent`, which the caller drops before what the wait borrows, takes its
     // own out under that lock.
     let word = unsafe { WordRef::new(wait.word) };
     let (mask, expected, interrupt) = (wait.mask, wait.expected, wait.interrupt.cloned());
-    GoesOn(Box::new(move || {
+    Look(Box::new(move || {
         let seen = word.load();
         seen & mask == expected && seen & over == 0 && !interrupt.as_ref().is_some_and(Token::is_cancelled)
+    }))
+}
+
+fn may_run(wait: &Wait<'_>, taken: Option<u32>) -> Look {
+    // SAFETY: as for `goes_on`.
+    let word = unsafe { WordRef::new(wait.word) };
+    Look(Box::new(move || {
+        taken.is_some_and(|taken| word.load() & taken == 0)
     }))
 }
 

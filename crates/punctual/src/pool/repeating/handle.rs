@@ -268,6 +268,7 @@ impl ScheduleHandle {
                     awaits: Awaits::Unknown,
                     wait: &wait,
                     over: 0,
+                    taken: None,
                     alarm: None,
                 },
             );

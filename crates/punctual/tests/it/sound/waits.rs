@@ -178,6 +178,34 @@ fn pools_whose_tasks_join_each_other_too_deeply_are_told() {
 }
 
 #[test]
+fn what_other_pools_do_meanwhile_keeps_no_wait_from_being_told() {
+    // Theirs wait, end, come and go all the time.
+    let others = pool(2, 2);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (pool_of_others, is_told_to_end) = (others.clone(), is_over.clone());
+    let stir = std::thread::spawn(move || {
+        while !is_told_to_end.load(SeqCst) {
+            let (gate, open) = running(&pool_of_others, ());
+            let waiter = crate::life::begun(&pool_of_others, move || gate.join());
+            for threads in [1, 4, 1, 4, 1, 4, 1, 4, 1, 2] {
+                pool_of_others.resize(threads, threads).expect("valid sizes");
+                pool_of_others.prestart();
+            }
+            drop(open);
+            said(waiter).expect("it ends");
+        }
+    });
+    for _ in 0..200 {
+        let pools = [pool(1, 0), pool(1, 0)];
+        assert!(is_told(&dived(&pools[0], &pools[1], 3)));
+        let pools = [pool(1, 1), pool(1, 1)];
+        assert_eq!(dived(&pools[0], &pools[1], 9).unwrap(), 9);
+    }
+    is_over.store(true, SeqCst);
+    stir.join().expect("it does not panic");
+}
+
+#[test]
 fn a_circle_of_joins_across_three_pools_is_told() {
     for spares in [0, 2] {
         let pools = [pool(1, spares), pool(1, spares), pool(1, spares)];
