@@ -97,7 +97,7 @@ fn kot_08_a_producer_and_six_thieves_take_every_record_exactly_once() {
                         locals.leave(&me);
                         return;
                     }
-                    yield_now();
+                    crate::sync::yield_now();
                 }
             })
         })

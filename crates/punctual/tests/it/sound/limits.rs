@@ -3,7 +3,8 @@
 use crate::support::{LONG, assert_books_balance, counting_waker, hold, in_time, poll_once};
 use punctual::task::Token;
 use punctual::{
-    AnyError, Clock, Executor, JoinError, ManualClock, Pool, Priority, Queue, Reject, future, task,
+    AnyError, Clock, Executor, JoinError, ManualClock, Pool, Priority, Queue, Reject, TaskHandle, future,
+    task,
 };
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -418,4 +419,43 @@ fn a_task_that_waits_for_quiet_beside_itself_is_told_of_moments_that_others_end(
         let left = left.map(|left| left.duration_since(begin).unwrap());
         assert_eq!(left, [ms(100), ms(400)]);
     }
+}
+
+/// A thread of the pool runs the first of three in place. When it has left, the slot is with the second, and the one thread that could
+/// run it waits for the third.
+#[test]
+fn a_slot_that_a_helping_thread_passes_on_is_not_lost() {
+    let clock = Clock::manual();
+    let builder = Pool::builder("pool")
+        .core_threads(1)
+        .spare_threads(0)
+        .clock(&clock);
+    let pool = builder.build().unwrap();
+    let reserved = pool.reserve(1).unwrap();
+    let view = reserved.sequential();
+    let (join_it, to_join) = channel::<TaskHandle<u32>>();
+    let only_thread = reserved.submit(move || {
+        task::sleep(ms(50)).unwrap();
+        to_join.recv().unwrap().join()
+    });
+    let first = view.submit(|| task::sleep(ms(100)).unwrap()).unwrap();
+    let second = view.submit(|| 2).unwrap();
+    let third = view.submit(|| 3).unwrap();
+    join_it.send(third).unwrap();
+    let helping = pool.submit(move || first.join()).unwrap();
+    clock.advance(ms(60));
+    clock.advance(ms(100));
+    in_time(move || helping.join().unwrap().unwrap());
+    // It is told that it would wait for ever; the task itself goes on.
+    let answer = in_time(move || only_thread.unwrap().join().unwrap());
+    assert!(
+        answer
+            .as_ref()
+            .map_or_else(JoinError::is_would_deadlock, |value| *value == 3),
+        "{answer:?}"
+    );
+    assert_eq!(in_time(move || second.join().unwrap()), 2);
+    let subject = pool.clone();
+    assert!(in_time(move || subject.wait_idle(HOUR)));
+    assert_eq!((pool.stats().finished, view.view_stats().queued), (5, 0));
 }
