@@ -8,16 +8,15 @@ use super::group::{Group, cancel_all};
 use super::task_handle::TaskHandle;
 use crate::pool::reject::Patience;
 use crate::task::block::Options;
-use crate::task::{Token, here};
+use crate::task::here;
 use crate::{AnyError, Executor, JoinError, Reason, Rejected};
 use std::time::Duration;
 
-/// A limit, and when it began; and the token of the calling task.
+/// A limit, and when it began.
 struct Term<'a> {
     executor: &'a Executor,
     begin: u64,
     limit: Option<Duration>,
-    token: Option<Token>,
 }
 
 impl Term<'_> {
@@ -28,24 +27,10 @@ impl Term<'_> {
         self.limit.map(|limit| limit.saturating_sub(passed))
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.token.as_ref().is_some_and(Token::is_cancelled)
-    }
-
-    /// How long the next submission may wait for room. `None`: the limit has passed, or the calling task was asked to stop, and
-    /// nothing begins any more.
+    /// How long the next submission may wait for room. `None`: the limit has passed, and nothing begins any more.
     fn patience(&self) -> Option<Patience> {
         let left = self.left();
-        (left != Some(Duration::ZERO) && !self.is_interrupted()).then_some(Patience::OrHere(left))
-    }
-
-    /// What it means to `any` that nothing begins any more.
-    fn over<E>(&self) -> AnyError<E> {
-        if self.is_interrupted() {
-            AnyError::Join(JoinError::interrupted())
-        } else {
-            AnyError::Timeout
-        }
+        (left != Some(Duration::ZERO)).then_some(Patience::OrHere(left))
     }
 }
 
@@ -91,7 +76,6 @@ impl Executor {
             executor: self,
             begin: self.engine().clock.tick(),
             limit,
-            token: here(|here| here.token()),
         }
     }
 
@@ -130,8 +114,9 @@ impl Executor {
             }
         }
         let mut outcomes = join_all(tasks, &term);
+        let is_interrupted = here(|here| here.token()).is_some_and(|token| token.is_cancelled());
         let missing = || {
-            if term.is_interrupted() {
+            if is_interrupted {
                 JoinError::interrupted()
             } else {
                 JoinError::cancelled()
@@ -207,10 +192,10 @@ impl Executor {
             if ended.is_none() {
                 match jobs.next() {
                     Some(job) => {
-                        let patience = term.patience().ok_or_else(|| term.over())?;
+                        let patience = term.patience().ok_or(AnyError::Timeout)?;
                         group
                             .submit_with(patience, job)
-                            .map_err(|refused| refusal(&refused, &term))?;
+                            .map_err(|refused| refusal(&refused))?;
                         continue;
                     }
                     None if group.is_empty() => return Err(last),
@@ -245,10 +230,13 @@ impl Executor {
 }
 
 /// What a task that was not let in means to `any`.
-fn refusal<F, E>(refused: &Rejected<F>, term: &Term<'_>) -> AnyError<E> {
+fn refusal<F, E>(refused: &Rejected<F>) -> AnyError<E> {
     match refused.reason() {
         Reason::ShutDown => AnyError::ShutDown,
-        Reason::Full { .. } => term.over(),
+        Reason::Full { .. } if here(|here| here.token()).is_some_and(|token| token.is_cancelled()) => {
+            AnyError::Join(JoinError::interrupted())
+        }
+        Reason::Full { .. } => AnyError::Timeout,
         Reason::WouldDeadlock => AnyError::Join(JoinError::would_deadlock()),
         Reason::Forked => AnyError::Join(JoinError::forked()),
         _ => AnyError::Join(JoinError::rejected()),
