@@ -45,6 +45,8 @@ pub(crate) struct Crew {
     workers: usize,
     /// Being started: nobody may count on these yet.
     starting: usize,
+    /// Hired, and have not begun.
+    unbegun: usize,
     /// Hired, and have not looked into the queue yet.
     fresh: usize,
     /// Workers whose task waits inside the library.
@@ -151,6 +153,7 @@ impl Crew {
             spares,
             workers: 0,
             starting: 0,
+            unbegun: 0,
             fresh: 0,
             blocked: 0,
             noted: 0,
@@ -244,9 +247,9 @@ impl Crew {
         self.workers
     }
 
-    /// Workers that are known to run: their starter has said so, or they have looked into the queue.
+    /// Workers that are known to run: their starter has said so, or they have begun.
     pub(crate) fn live(&self) -> usize {
-        self.workers - self.starting.min(self.fresh)
+        self.workers - self.starting.min(self.unbegun)
     }
 
     /// Places in the queue beyond its capacity: a fresh worker will take one task at once.
@@ -271,11 +274,6 @@ impl Crew {
         self.live() > self.max()
     }
 
-    /// Whether there will be too many even when one has left.
-    pub(crate) fn has_excess_beyond_one(&self) -> bool {
-        self.live() > self.max() + 1
-    }
-
     pub(crate) fn keep_alive(&self) -> Duration {
         self.keep_alive
     }
@@ -295,7 +293,14 @@ impl Crew {
         self.hired += 1;
         self.workers += 1;
         self.starting += 1;
+        self.unbegun += 1;
         self.fresh += 1;
+    }
+
+    /// A worker is there, and about to come for its first task. Like all that raises [`Crew::live`] or lowers [`Crew::max`] this
+    /// may leave a surplus: [`Engine::bar_takers`](super::engine::Engine::bar_takers) is to follow then.
+    pub(crate) fn begin(&mut self) {
+        self.unbegun -= 1;
     }
 
     pub(crate) fn started(&mut self) {
@@ -318,6 +323,7 @@ impl Crew {
     pub(crate) fn start_failed(&mut self, now: Tick) {
         self.workers -= 1;
         self.starting -= 1;
+        self.unbegun -= 1;
         self.fresh -= 1;
         let doublings = self.starts.failed_in_a_row.min(DOUBLINGS);
         self.starts.failed_in_a_row += 1;
@@ -472,6 +478,7 @@ mod tests {
             crew.hire();
         }
         for _ in 0..2 {
+            crew.begin();
             crew.warm();
             crew.leave(Departure::Closed);
         }

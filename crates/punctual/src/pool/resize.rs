@@ -106,18 +106,37 @@ impl Engine {
         Ok(())
     }
 
+    /// Makes a change under both locks of the room, and keeps workers from taking while there are more of them than there may be:
+    /// nothing is taken after this before so many have left. (Each looks whether it is one too many before it takes: `Worker::may_take`.)
+    /// The one place in which that is decided.
+    pub(crate) fn bar_takers<R>(&self, change: impl FnOnce(&mut Producers<Crew>) -> R) -> R {
+        let (answer, has_surplus) = self.room.attend(|producers| {
+            let answer = change(producers);
+            let has_surplus = producers.gate.has_surplus();
+            producers.bar(has_surplus);
+            self.timers.due.attend(|due| due.bar(has_surplus));
+            self.attention.set(Attention::SURPLUS, has_surplus);
+            (answer, has_surplus)
+        });
+        if has_surplus {
+            self.room.settle();
+            // If all others are idle, one of them is the one too many.
+            self.idle.notify();
+        }
+        answer
+    }
+
     /// Changes settings under the producers' lock.
     fn change<R>(
         &self,
         f: impl FnOnce(&mut Producers<Crew>) -> Result<R, ConfigError>,
     ) -> Result<R, ConfigError> {
         self.check_here()?;
-        let mut producers = self.room.producers();
-        let answer = f(&mut producers)?;
-        producers.shut();
-        let surplus = producers.gate.has_surplus();
-        self.attention.set(Attention::SURPLUS, surplus);
-        Ok(answer)
+        self.bar_takers(|producers| {
+            let answer = f(producers)?;
+            producers.shut();
+            Ok(answer)
+        })
     }
 
     /// Both sizes at once; gives the old ones.
@@ -382,13 +401,11 @@ impl Engine {
                 let _ = self.run_state.leave();
             }
             self.attention.set(Attention::RETRY, !started);
-            let has_surplus = producers.gate.has_surplus();
-            self.attention.set(Attention::SURPLUS, has_surplus);
-            has_surplus
+            producers.gate.has_surplus()
         };
         if has_surplus {
-            // The pool was made smaller meanwhile, and all may be asleep already.
-            self.idle.notify();
+            // The pool was made smaller meanwhile.
+            self.bar_takers(|_| ());
         }
         if !started {
             self.tell_waits();

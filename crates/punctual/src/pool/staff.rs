@@ -281,6 +281,8 @@ impl Engine {
             self.release_keeper();
         }
         self.clock.hint();
+        // It may have left right after the last task.
+        self.tell_idle_watchers();
         self.try_terminate();
     }
 

@@ -191,7 +191,7 @@ impl Deque {
         let Some(ring) = self.ring.try_lock() else {
             return Taken::Busy;
         };
-        if !self.take_oldest(&ring, || heed.is_paused(), slot) {
+        if !self.take_oldest(&ring, || heed.is_barred(), slot) {
             return Taken::Nothing;
         }
         if !slot.claim_unmoved() {

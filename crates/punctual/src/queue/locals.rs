@@ -46,12 +46,14 @@ impl List {
 pub(crate) struct Heed(AtomicU32);
 
 impl Heed {
-    /// Nothing may be taken.
+    /// Nothing may be taken, also to be run in place.
     pub(super) const PAUSED: u32 = 1;
     /// Somebody waits for room.
     pub(super) const AWAITED: u32 = 2;
     /// Something in the shared queue goes before everything else.
     pub(super) const FRONT: u32 = 4;
+    /// Nothing may be taken by a worker that comes for its next task.
+    pub(super) const BARRED: u32 = 8;
 
     pub(super) fn set(&self, bits: u32) {
         if self.0.load(Relaxed) != bits {
@@ -63,6 +65,12 @@ impl Heed {
     #[inline]
     pub(super) fn is_paused(&self) -> bool {
         self.0.load(SeqCst) & Heed::PAUSED != 0
+    }
+
+    /// As [`Heed::is_paused`], of a worker that comes for its next task.
+    #[inline]
+    pub(super) fn is_barred(&self) -> bool {
+        self.0.load(SeqCst) & Heed::BARRED != 0
     }
 
     /// Whether somebody waits for the place that a taken task leaves. To be asked after that.

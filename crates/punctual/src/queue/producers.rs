@@ -53,6 +53,8 @@ pub(crate) struct Producers<G> {
     covered: u64,
     pub(super) closed: bool,
     pub(super) paused: bool,
+    /// Nothing is taken either while there are more workers than there may be.
+    pub(super) barred: bool,
     /// Nothing that waits is given another place.
     are_moves_refused: bool,
     /// Of the deques, where the room has some: open while any number of records may be written without a look.
@@ -88,6 +90,7 @@ impl<G: Gate> Producers<G> {
             covered: 0,
             closed: false,
             paused: false,
+            barred: false,
             are_moves_refused: false,
             way_in,
             gate,
@@ -111,6 +114,11 @@ impl<G: Gate> Producers<G> {
     /// For [`Room::attend`]: a closed room must be taken from, or it could not end.
     pub(crate) fn unpause(&mut self) {
         self.paused = false;
+    }
+
+    /// For [`Room::attend`], and [`Room::settle`] after it: from then on nothing is taken, or everything again.
+    pub(crate) fn bar(&mut self, barred: bool) {
+        self.barred = barred;
     }
 
     /// Whether a record may be written without a look at anything else, by [`Producers::push_plain`].

@@ -69,6 +69,8 @@ pub(crate) struct Room<G> {
     pub(super) has_front: AtomicBool,
     /// Mirrors of the flags that are set under both locks.
     paused: AtomicBool,
+    /// Whether nothing may be taken: it is paused, or there are too many workers.
+    barred: AtomicBool,
     waited_for: AtomicBool,
     spares: Lock<Vec<Owned>>,
     /// What workers submitted from inside their tasks, where each has a deque.
@@ -159,6 +161,7 @@ impl<G: Gate> Room<G> {
             ages: discipline.is_some_and(Discipline::is_aging),
             has_front: AtomicBool::new(false),
             paused: AtomicBool::new(false),
+            barred: AtomicBool::new(false),
             waited_for: AtomicBool::new(false),
             spares: Lock::new(Vec::new()),
             locals,
@@ -293,7 +296,7 @@ impl<G: Gate> Room<G> {
         let found = loop {
             let consumers = taker.try_lock().unwrap_or_else(|| self.consumers.lock());
             // Exact: the flag changes under both locks.
-            if self.paused.load(Relaxed) {
+            if self.barred.load(Relaxed) {
                 break false;
             }
             let taken = match consumers.heed & !ATTEND {
@@ -324,7 +327,7 @@ impl<G: Gate> Room<G> {
             let mut consumers = self.consumers.lock();
             let mut producers = self.producers.lock();
             let found = loop {
-                if producers.paused {
+                if producers.paused || producers.barred {
                     break false;
                 }
                 match self.take_any(&mut consumers, &mut producers, slot) {
@@ -452,9 +455,11 @@ impl<G: Gate> Room<G> {
     fn mirror(&self, consumers: &mut Consumers, producers: &Producers<G>) {
         let is_waited_for = producers.gate.is_waited_for();
         self.waited_for.store(is_waited_for, Relaxed);
+        let is_barred = producers.paused || producers.barred;
         self.paused.store(producers.paused, Release);
+        self.barred.store(is_barred, Release);
         consumers.heed &= !ATTEND;
-        if producers.paused || is_waited_for {
+        if is_barred || is_waited_for {
             consumers.heed |= ATTEND;
         }
         self.mirror_for_deques();
@@ -477,13 +482,7 @@ impl<G: Gate> Room<G> {
         if paused {
             also();
             self.mirror(&mut consumers, &producers);
-            if let Some(locals) = &self.locals {
-                // Whoever takes from a deque now has seen it.
-                locals.settle();
-            }
-            if let Some(yields) = &self.yields {
-                yields.settle();
-            }
+            self.settle();
         } else {
             self.mirror(&mut consumers, &producers);
             also();
@@ -491,9 +490,22 @@ impl<G: Gate> Room<G> {
         true
     }
 
-    /// Whether nothing may be taken, at a glance.
+    /// Whoever takes without the consumers' lock after this has seen that it is barred.
+    pub(crate) fn settle(&self) {
+        self.settle_deques();
+        if let Some(yields) = &self.yields {
+            yields.settle();
+        }
+    }
+
+    /// Whether it is paused, at a glance.
     pub(crate) fn is_paused(&self) -> bool {
         self.paused.load(Relaxed)
+    }
+
+    /// Whether nothing may be taken, at a glance.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.barred.load(Relaxed)
     }
 
     /// A few loads; may be old, both ways.

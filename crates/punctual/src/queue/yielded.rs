@@ -318,7 +318,7 @@ impl<G: Gate> Room<G> {
     pub(crate) fn take_yielded(&self, own: &OwnYields, slot: &mut Slot) -> bool {
         own.take(slot, |line, after| {
             let popped = &self.popped;
-            if popped.records.load(Acquire) < after || self.has_front.load(Relaxed) || self.is_paused() {
+            if popped.records.load(Acquire) < after || self.has_front.load(Relaxed) || self.is_barred() {
                 return false;
             }
             let has_handed = popped.handed.load(Acquire) > popped.gone.load(Acquire);
@@ -330,7 +330,7 @@ impl<G: Gate> Room<G> {
     /// The log is empty: takes what a worker kept first, or what another kept.
     pub(crate) fn take_any_yielded(&self, own: &Arc<OwnYields>, slot: &mut Slot) -> bool {
         let Some(yields) = &self.yields else { return false };
-        own.take(slot, |_, _| !self.is_paused()) || yields.steal(own, slot, || !self.is_paused())
+        own.take(slot, |_, _| !self.is_barred()) || yields.steal(own, slot, || !self.is_barred())
     }
 
     /// Whether a worker keeps some and does something else, as [`Yields::are_offered`] tells.

@@ -396,3 +396,85 @@ fn pause_resume() {
         let _ = pool.close();
     });
 }
+
+/// Tasks that note how many of them run at once.
+#[derive(Clone, Default)]
+struct AtOnce(Arc<AtomicUsize>);
+
+impl AtOnce {
+    fn closure(&self) -> impl FnOnce() + Send + 'static + use<> {
+        let running = self.0.clone();
+        move || {
+            assert_eq!(running.fetch_add(1, SeqCst), 0, "the pool is smaller than that");
+            thread::yield_now();
+            running.fetch_sub(1, SeqCst);
+        }
+    }
+}
+
+/// A pool is made smaller while its workers begin, run, search and sleep: what is taken from then on is taken by no more than it says.
+#[test]
+fn resize_meets_takers() {
+    explore(|| {
+        let pool = super::pool(2);
+        pool.execute(|| ()).unwrap();
+        pool.execute(|| ()).unwrap();
+        pool.resize(1, 1).unwrap();
+        let at_once = AtOnce::default();
+        drop(pool.after(Duration::ZERO, at_once.closure()).unwrap());
+        let tasks = [0; 2].map(|_| pool.submit(at_once.closure()).unwrap());
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        assert!(pool.close().terminated);
+        assert_eq!(pool.stats().panicked, 0);
+        assert_all_settled(&pool.stats());
+    });
+}
+
+/// The same where workers have deques, and one of them keeps futures that yield.
+#[test]
+fn resize_meets_thieves_and_futures() {
+    explore(|| {
+        for queue in [Queue::stealing(8), Queue::unbounded()] {
+            let pool = builder().core_threads(2).queue(queue).build().unwrap();
+            let at_once = AtOnce::default();
+            let (inner, children) = (pool.clone(), at_once.clone());
+            let parent = move || {
+                let other = inner.submit(|| ()).unwrap();
+                inner.resize(1, 1).unwrap();
+                drop(other);
+                // They begin when this one has ended, unless another worker takes one of them: this one counts as the first.
+                let own = children.closure();
+                (0..2).for_each(|_| inner.execute(children.closure()).unwrap());
+                own();
+            };
+            let yields = pool.spawn(crate::future::yield_now()).unwrap();
+            pool.submit(parent).unwrap().join().unwrap();
+            yields.join().unwrap();
+            assert!(pool.close().terminated);
+            assert_eq!(pool.stats().panicked, 0);
+            assert_all_settled(&pool.stats());
+        }
+    });
+}
+
+/// A spare is one too many once the wait that it stood in for is over: it takes nothing after that.
+#[test]
+fn a_wait_that_is_over_meets_takers() {
+    explore(|| {
+        let builder = builder().core_threads(1).spare_threads(1);
+        let pool = builder.queue(Queue::unbounded()).build().unwrap();
+        let at_once = AtOnce::default();
+        let (inner, children) = (pool.clone(), at_once.clone());
+        let parent = move || {
+            // A future is not run in place.
+            inner.spawn(async {}).unwrap().join().unwrap();
+            let own = children.closure();
+            (0..2).for_each(|_| inner.execute(children.closure()).unwrap());
+            own();
+        };
+        pool.submit(parent).unwrap().join().unwrap();
+        assert!(pool.close().terminated);
+        assert_eq!(pool.stats().panicked, 0);
+        assert_all_settled(&pool.stats());
+    });
+}

@@ -18,7 +18,7 @@ pub(super) enum Due {
     Taken,
     /// Nothing that goes first.
     Nothing,
-    /// The pool was paused. The queue may have been opened since, and is not to be taken from on the strength of this look:
+    /// The pool was paused, or had too many workers. The queue may have been opened since, and is not to be taken from on the strength of this look:
     /// what is due would be overtaken.
     Closed,
 }
@@ -35,20 +35,23 @@ impl Worker<'_> {
             self.engine.look_at_the_clock(self.stint);
             self.shared.find_successor();
         }
-        // Before the surplus: what is due is not left to whoever stays.
+        self.may_take()?;
         let due = self.take_due(slot);
-        if due == Due::Taken {
-            return Ok(true);
+        if due == Due::Closed {
+            self.next_when_dry(slot)?;
         }
+        Ok(due != Due::Nothing)
+    }
+
+    /// Before a worker takes anything: whether it is one too many. A hint is enough: while there are too many nothing is taken
+    /// ([`Engine::bar_takers`](crate::pool::engine::Engine::bar_takers)), and a worker that finds nothing comes here again.
+    pub(super) fn may_take(&self) -> Result<(), Departure> {
         if self.engine.attention.has(Attention::SURPLUS) {
             // First: once it is no longer counted on, the others may go home.
             self.give_yields_away();
             self.engine.leave_if_surplus(self.is_fresh)?;
         }
-        if due == Due::Closed {
-            self.next_when_dry(slot)?;
-        }
-        Ok(due == Due::Closed)
+        Ok(())
     }
 
     /// Takes a task whose time has come; after so many in a row one of the queue passes.
@@ -62,12 +65,12 @@ impl Worker<'_> {
             self.due_in_a_row = 0;
             return Due::Nothing;
         }
-        let was_paused = self.engine.timers.due.is_paused();
+        let was_barred = self.engine.timers.due.is_barred();
         // What is seen here is taken, or nothing: a due room that was closed a moment ago may not have been compared.
         let Some(due) = self.engine.timers.due.urgency() else {
             self.engine.timers.note_whether_due(&self.engine.attention);
             self.due_in_a_row = 0;
-            return if was_paused { Due::Closed } else { Due::Nothing };
+            return if was_barred { Due::Closed } else { Due::Nothing };
         };
         if self.lets_the_queue_pass(due) {
             return Due::Nothing;
@@ -89,7 +92,7 @@ impl Worker<'_> {
             return Due::Taken;
         }
         self.due_in_a_row = 0;
-        Due::Nothing
+        if was_barred { Due::Closed } else { Due::Nothing }
     }
 
     /// Due tasks go before those of their own level and of less urgent ones; a more urgent one of the queue goes first.

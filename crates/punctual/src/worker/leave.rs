@@ -37,7 +37,7 @@ impl Engine {
                 && !self.has_suspended_seen_by(producers);
             let has_surplus = producers.gate.has_surplus();
             if has_surplus {
-                // Whoever was started last counts since it has looked into the queue; its starter may not have come to say so.
+                // One that has just begun counts, and may not have come to say so.
                 self.attention.set(Attention::SURPLUS, true);
             }
             if may_take || is_over || has_surplus {
@@ -81,10 +81,9 @@ impl Engine {
     }
 
     pub(super) fn leave_if_surplus(&self, is_fresh: bool) -> Result<(), Departure> {
-        self.leave_if(Departure::Surplus, is_fresh, |producers, _| {
-            self.attention
-                .set(Attention::SURPLUS, producers.gate.has_excess_beyond_one());
-            producers.gate.has_surplus()
+        self.bar_takers(|producers| match producers.gate.has_surplus() {
+            true => Err(leave(producers, Departure::Surplus, is_fresh)),
+            false => Ok(()),
         })
     }
 
@@ -109,15 +108,19 @@ impl Engine {
         leaves: impl FnOnce(&Producers<Crew>, bool) -> bool,
     ) -> Result<(), Departure> {
         self.room.look_shut(|producers, is_empty| {
-            if !leaves(producers, is_empty) {
-                return Ok(());
+            match leaves(producers, is_empty) {
+                true => Err(leave(producers, departure, is_fresh)),
+                false => Ok(()),
             }
-            if is_fresh {
-                producers.gate.warm();
-            }
-            producers.gate.leave(departure);
-            producers.shut();
-            Err(departure)
         })
     }
+}
+
+fn leave(producers: &mut Producers<Crew>, departure: Departure, is_fresh: bool) -> Departure {
+    if is_fresh {
+        producers.gate.warm();
+    }
+    producers.gate.leave(departure);
+    producers.shut();
+    departure
 }

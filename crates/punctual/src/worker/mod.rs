@@ -209,6 +209,14 @@ impl Worker<'_> {
     /// The first task of a worker for which a place in the queue is kept.
     #[cold]
     fn begin(&mut self, runner: &Runner<'_>, slot: &mut Slot) -> Result<(), Departure> {
+        let has_surplus = self.engine.room.look(|producers, _| {
+            producers.gate.begin();
+            producers.shut();
+            producers.gate.has_surplus()
+        });
+        if has_surplus {
+            self.engine.bar_takers(|_| ());
+        }
         self.next_when_dry(slot)?;
         self.run_observed(runner, slot, 0);
         if self.engine.room.is_levelled() {

@@ -40,7 +40,8 @@ impl Worker<'_> {
         let mut searching = None;
         let mut was_called = false;
         loop {
-            if self.look(slot) {
+            let departs = self.may_take();
+            if departs.is_ok() && self.look(slot) {
                 // Others stay asleep while somebody searches; the last searcher to find something looks whether
                 // there is more (step 3 of the essay).
                 self.offer_yields();
@@ -48,7 +49,7 @@ impl Worker<'_> {
                 self.idle_since = None;
                 return Ok(());
             }
-            if let Err(departure) = self.stay() {
+            if let Err(departure) = departs.and_then(|()| self.stay()) {
                 self.stop_searching(searching);
                 recycle::look_away();
                 engine.tell_idle_watchers();
@@ -123,9 +124,6 @@ impl Worker<'_> {
         self.give_yields_away();
         if engine.attention.has(Attention::RETRY) {
             self.shared.staff_up(false);
-        }
-        if engine.attention.has(Attention::SURPLUS) {
-            engine.leave_if_surplus(self.is_fresh)?;
         }
         if engine.state() >= State::Shutdown {
             engine.leave_if_over(self.is_fresh)?;

@@ -7,7 +7,7 @@
 //!
 //! Lock order: the producers' lock of the annex behind `blocking()`, then the pool's.
 
-use crate::pool::engine::{Attention, Engine};
+use crate::pool::engine::Engine;
 use crate::sync::Arc;
 use crate::task::{Here, here};
 use crate::worker::spare::engine_of;
@@ -88,13 +88,11 @@ impl Engine {
         let (is_ceded, has_surplus) = self.room.look(|producers, _| {
             producers.shut();
             let is_ceded = producers.gate.cede();
-            let has_surplus = producers.gate.has_surplus();
-            self.attention.set(Attention::SURPLUS, has_surplus);
-            (is_ceded, has_surplus)
+            (is_ceded, producers.gate.has_surplus())
         });
         if has_surplus {
             // If it is idle it leaves now.
-            self.idle.notify();
+            self.bar_takers(|_| ());
         }
         self.look_after_waits();
         is_ceded
@@ -102,21 +100,22 @@ impl Engine {
 
     /// Of a pool: as many threads more may work for it as `blocking` has done without.
     pub(crate) fn count_ceded(self: &Arc<Self>, blocking: &Engine) {
-        let (before, now) = blocking.room.look(|theirs, _| {
+        let (before, now, has_surplus) = blocking.room.look(|theirs, _| {
             let ceded = theirs.gate.ceded();
             self.room.look(|producers, _| {
                 producers.shut();
                 let before = producers.gate.set_gained(ceded);
-                let surplus = producers.gate.has_surplus();
-                self.attention.set(Attention::SURPLUS, surplus);
-                (before, ceded)
+                (before, ceded, producers.gate.has_surplus())
             })
         });
+        if has_surplus {
+            self.bar_takers(|_| ());
+        }
         if now > before {
             self.staff_up(true);
             self.serve_line();
         } else if now < before {
-            // If all others are idle, one of them is the one too many.
+            // One that sleeps without a limit may be beyond core now.
             self.idle.notify();
             self.look_after_waits();
         }

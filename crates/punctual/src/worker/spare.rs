@@ -9,7 +9,7 @@
 
 use crate::OnBlocking;
 use crate::observe::counters::Counters;
-use crate::pool::engine::{Attention, Engine};
+use crate::pool::engine::Engine;
 use crate::pool::staff::Post;
 use crate::pool::waits::{self, Look, WaitNote};
 pub(crate) use crate::pool::waits::{Awaited, Awaits, Passage, Stuck};
@@ -385,13 +385,10 @@ impl Engine {
                 self.end_wait(&mut producers.gate, number);
             }
             is_spared = counts && producers.gate.unblock();
-            let surplus = producers.gate.has_surplus();
-            self.attention.set(Attention::SURPLUS, surplus);
-            (surplus, producers.gate.take_put_off())
+            (producers.gate.has_surplus(), producers.gate.take_put_off())
         });
         if surplus {
-            // If all others are idle, one of them is the one too many.
-            self.idle.notify();
+            self.bar_takers(|_| ());
         }
         if is_put_off {
             // One that is idle may have stayed for this wait.

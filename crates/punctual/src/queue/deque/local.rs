@@ -152,7 +152,7 @@ impl Local {
     /// Moves the newest record out, and claims and counts it.
     #[inline(always)]
     pub(crate) fn pop(&self, heed: &Heed, slot: &mut Slot) -> Taken {
-        if !self.take_newest(|| heed.is_paused(), slot) {
+        if !self.take_newest(|| heed.is_barred(), slot) {
             return Taken::Nothing;
         }
         let won = slot.claim_unmoved();

@@ -46,6 +46,7 @@ impl<G: Gate> Room<G> {
             let bit = |on: bool, bit: u32| if on { bit } else { 0 };
             locals.heed.set(
                 bit(self.paused.load(Relaxed), Heed::PAUSED)
+                    | bit(self.barred.load(Relaxed), Heed::BARRED)
                     | bit(self.waited_for.load(Relaxed), Heed::AWAITED)
                     | bit(self.has_front.load(Relaxed), Heed::FRONT),
             );

@@ -96,3 +96,55 @@ fn limit_end_close() {
         assert!((2..=4).contains(&told.load(SeqCst)), "each at most once");
     });
 }
+
+/// The keeper has the only spare while a worker begins to wait: whichever of the two comes first, the task that is waited for runs.
+#[test]
+fn the_keeper_hands_its_spare_over() {
+    explore(|| {
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = told.clone();
+        let pool = builder(1)
+            .spare_threads(1)
+            .keep_alive(NOW)
+            .on_slow(move |_, _| _ = count.fetch_add(1, SeqCst))
+            .build()
+            .unwrap();
+        let inner = pool.clone();
+        let body = move || {
+            let mut delayed = inner.after(NOW, || 7).unwrap();
+            delayed.join_timeout(HOUR).expect("a thread comes for it")
+        };
+        let waiting = pool.task(body).slow_after(NOW).submit().unwrap();
+        assert_eq!(waiting.join().unwrap(), 7);
+        let stats = assert_all_settled(&pool);
+        assert_eq!(stats.finished, 2);
+        assert!(told.load(SeqCst) <= 1);
+    });
+}
+
+/// A spare comes free while a limit waits for somebody to watch the clock.
+#[test]
+fn the_keeper_gets_the_spare_that_comes_free() {
+    explore(|| {
+        let (tell, told) = shuttle::sync::mpsc::channel();
+        let (open, gate) = shuttle::sync::mpsc::channel::<()>();
+        let tell = shuttle::sync::Mutex::new(tell);
+        let pool = builder(1)
+            .spare_threads(1)
+            .on_slow(move |_, _| tell.lock().unwrap().send(()).unwrap())
+            .build()
+            .unwrap();
+        let inner = pool.clone();
+        let body = move || {
+            let child = inner.spawn(async {}).unwrap();
+            // Told that it would wait for ever, if the keeper has the spare.
+            let _ = child.join();
+            let _ = gate.recv();
+        };
+        let limited = pool.task(body).slow_after(NOW).submit().unwrap();
+        told.recv().unwrap();
+        drop(open);
+        limited.join().unwrap();
+        assert_all_settled(&pool);
+    });
+}

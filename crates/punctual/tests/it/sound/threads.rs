@@ -5,7 +5,7 @@ use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 const NOTHING: Duration = Duration::ZERO;
@@ -92,12 +92,12 @@ fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_the_keeper_leads() {
 fn a_pool_whose_last_worker_left_before_the_keeper_ends() {
     let (builder, clock) = by_hand(0, 1);
     let builder = builder.spare_threads(1).on_late(SECOND, |_, _| ());
-    let pool = builder.keep_alive(SECOND).build().unwrap();
-    let later = pool.after(HOUR, || 1).unwrap();
+    let pool = builder.keep_alive(HOUR).build().unwrap();
+    let later = pool.after(HOUR / 2, || 1).unwrap();
     let busy = pool.submit(|| task::sleep(SECOND)).unwrap();
     clock.advance(SECOND);
     in_time(|| busy.join().unwrap().unwrap());
-    clock.advance(HOUR);
+    clock.advance(HOUR / 2);
     in_time(|| later.join().unwrap());
     pool.set_keep_alive(MOMENT).unwrap();
     clock.advance(2 * MOMENT);
@@ -138,4 +138,112 @@ fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_a_view_waits() {
     until("nothing keeps the worker", || pool.stats().threads == 1);
     clock.advance(HOUR);
     in_time(|| in_place.unwrap().join().unwrap().unwrap());
+}
+
+/// Counts how many of its tasks run at once.
+#[derive(Clone, Default)]
+struct AtOnce(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl AtOnce {
+    fn task(&self) -> impl FnOnce() + Send + use<> {
+        let counts = self.0.clone();
+        move || {
+            let running = counts.0.fetch_add(1, SeqCst) + 1;
+            counts.1.fetch_max(running, SeqCst);
+            std::thread::yield_now();
+            counts.0.fetch_sub(1, SeqCst);
+        }
+    }
+
+    fn most(&self) -> usize {
+        self.0.1.load(SeqCst)
+    }
+}
+
+/// A worker that has not begun when the pool is made smaller does not run a task beside the one that stays.
+#[test]
+fn a_new_worker_that_is_one_too_many_leaves_before_it_takes_a_task() {
+    let (open, gate) = channel::<()>();
+    let (tell, told) = channel();
+    let (gate, starts) = (std::sync::Mutex::new(gate), AtomicUsize::new(0));
+    let begin = move || {
+        if starts.fetch_add(1, SeqCst) == 1 {
+            tell.send(()).unwrap();
+            // An error is the signal: the gate's owner is gone.
+            let _ = gate.lock().unwrap().recv();
+        }
+    };
+    let pool = Pool::builder("sound").core_threads(2).on_thread_start(begin);
+    let pool = pool.build().unwrap();
+    let held = hold(&pool);
+    let second = pool.submit(|| ()).unwrap();
+    told.recv_timeout(LONG).unwrap();
+    pool.resize(1, 1).unwrap();
+    drop(open);
+    until("one of them leaves", || pool.stats().stops.surplus == 1);
+    assert!(!second.is_finished(), "the other one is at work");
+    drop(held);
+    in_time(|| second.join().unwrap());
+}
+
+/// What is due goes first, but not on a worker that is one too many.
+#[test]
+fn a_worker_that_is_one_too_many_leaves_before_it_takes_a_due_task() {
+    let (builder, clock) = by_hand(2, 2);
+    let pool = builder.build().unwrap();
+    let rests = |rest: Duration| pool.submit(move || task::sleep(rest)).unwrap();
+    let (short, long) = (rests(2 * SECOND), rests(HOUR));
+    let due = pool.after(SECOND, || ()).unwrap();
+    clock.advance(SECOND);
+    pool.resize(1, 1).unwrap();
+    clock.advance(SECOND);
+    assert!(short.is_finished() && !due.is_finished());
+    assert_eq!((pool.stats().threads, pool.stats().stops.surplus), (1, 1));
+    clock.advance(HOUR);
+    in_time(|| due.join().unwrap());
+    in_time(|| long.join().unwrap().unwrap());
+}
+
+/// Of tasks that were submitted after a resize no more run at once than it says, whatever the workers were about.
+#[test]
+fn after_a_resize_no_more_tasks_run_at_once_than_it_says() {
+    for queue in [Queue::unbounded(), Queue::stealing(1024)] {
+        let pool = Pool::builder("sound").core_threads(4).queue(queue).build().unwrap();
+        for _ in 0..300 {
+            pool.resize(4, 4).unwrap();
+            (0..4).for_each(|_| pool.execute(|| ()).unwrap());
+            pool.resize(1, 1).unwrap();
+            let at_once = AtOnce::default();
+            (0..4).for_each(|_| pool.execute(at_once.task()).unwrap());
+            let inner = pool.executor();
+            let children = at_once.clone();
+            let parent = move || (0..4).for_each(|_| inner.execute(children.task()).unwrap());
+            pool.submit(parent).unwrap().join().unwrap();
+            assert!(pool.wait_idle(LONG));
+            assert_eq!(at_once.most(), 1);
+        }
+    }
+}
+
+/// The same after a section in which the task blocked.
+#[test]
+fn after_a_blocking_section_no_more_tasks_run_at_once_than_before() {
+    let pool = Pool::builder("sound").core_threads(1).build().unwrap();
+    for _ in 0..300 {
+        let at_once = AtOnce::default();
+        let (inner, tasks) = (pool.executor(), at_once.clone());
+        let body = move || {
+            let other = inner.submit(|| ()).unwrap();
+            // The other one runs meanwhile, on a thread that is one too many after this.
+            task::blocking_section(|| while !other.is_finished() {
+                std::thread::yield_now();
+            });
+            let own = tasks.task();
+            (0..4).for_each(|_| inner.execute(tasks.task()).unwrap());
+            own();
+        };
+        pool.submit(body).unwrap().join().unwrap();
+        assert!(pool.wait_idle(LONG));
+        assert_eq!(at_once.most(), 1);
+    }
 }
