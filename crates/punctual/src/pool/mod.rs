@@ -227,8 +227,9 @@ impl Pool {
     }
 
     /// Changes both sizes at once and gives the old ones. Larger: waiting tasks get a core thread at once, and
-    /// submissions start the rest. Smaller: no running task is disturbed; threads leave as they become free. On an
-    /// error nothing has changed.
+    /// submissions start the rest. Smaller: no running task is disturbed; threads leave as they become free, and none
+    /// that is one too many takes another task, so each task that a thread takes after this returned runs beside fewer than
+    /// `max` others that are at work. On an error nothing has changed.
     ///
     /// ```
     /// use punctual::{Pool, Queue};

@@ -107,12 +107,11 @@ impl Engine {
         is_fresh: bool,
         leaves: impl FnOnce(&Producers<Crew>, bool) -> bool,
     ) -> Result<(), Departure> {
-        self.room.look_shut(|producers, is_empty| {
-            match leaves(producers, is_empty) {
+        self.room
+            .look_shut(|producers, is_empty| match leaves(producers, is_empty) {
                 true => Err(leave(producers, departure, is_fresh)),
                 false => Ok(()),
-            }
-        })
+            })
     }
 }
 

@@ -67,7 +67,11 @@ fn a_spare_that_the_keeper_gives_back_goes_to_another_part_of_the_pool() {
 #[test]
 fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_the_keeper_leads() {
     let (builder, clock) = by_hand(0, 1);
-    let pool = builder.spare_threads(1).on_late(SECOND, |_, _| ()).build().unwrap();
+    let pool = builder
+        .spare_threads(1)
+        .on_late(SECOND, |_, _| ())
+        .build()
+        .unwrap();
     let later = pool.after(HOUR, || 1).unwrap();
     let busy = pool.submit(|| task::sleep(MOMENT)).unwrap();
     clock.advance(MOMENT / 2);
@@ -208,7 +212,11 @@ fn a_worker_that_is_one_too_many_leaves_before_it_takes_a_due_task() {
 #[test]
 fn after_a_resize_no_more_tasks_run_at_once_than_it_says() {
     for queue in [Queue::unbounded(), Queue::stealing(1024)] {
-        let pool = Pool::builder("sound").core_threads(4).queue(queue).build().unwrap();
+        let pool = Pool::builder("sound")
+            .core_threads(4)
+            .queue(queue)
+            .build()
+            .unwrap();
         for _ in 0..300 {
             pool.resize(4, 4).unwrap();
             (0..4).for_each(|_| pool.execute(|| ()).unwrap());
@@ -235,8 +243,10 @@ fn after_a_blocking_section_no_more_tasks_run_at_once_than_before() {
         let body = move || {
             let other = inner.submit(|| ()).unwrap();
             // The other one runs meanwhile, on a thread that is one too many after this.
-            task::blocking_section(|| while !other.is_finished() {
-                std::thread::yield_now();
+            task::blocking_section(|| {
+                while !other.is_finished() {
+                    std::thread::yield_now();
+                }
             });
             let own = tasks.task();
             (0..4).for_each(|_| inner.execute(tasks.task()).unwrap());
