@@ -152,7 +152,7 @@ fn a_pause_meets_an_owner_and_a_thief() {
         push(&owner, &ran);
         let others = locals.clone();
         let pauser = thread::spawn(move || {
-            others.heed.set(Heed::PAUSED);
+            others.heed.set(Heed::BARRED);
             others.settle();
             others.counts().taken
         });
