@@ -37,7 +37,12 @@ impl Actor {
     }
 
     /// Keeps a handle, or drops it, or joins it; a refused closure is run or dropped here.
-    fn keep<F>(&mut self, id: usize, is_far: bool, submitted: Result<TaskHandle<crate::ledger::Value>, Rejected<F>>) {
+    fn keep<F>(
+        &mut self,
+        id: usize,
+        is_far: bool,
+        submitted: Result<TaskHandle<crate::ledger::Value>, Rejected<F>>,
+    ) {
         let handle = match submitted {
             Ok(handle) => handle,
             Err(refused) => return drop(refused.into_task()),
@@ -57,13 +62,21 @@ impl Actor {
 pub(crate) struct Action {
     pub(crate) name: &'static str,
     /// The public verbs that it calls.
-    #[cfg_attr(not(test), allow(dead_code, reason = "read by the test of verbs and by --list"))]
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "read by the test of verbs and by --list")
+    )]
     pub(crate) verbs: &'static [&'static str],
     pub(crate) weight: u32,
     pub(crate) run: fn(&mut Actor),
 }
 
-const fn action(name: &'static str, weight: u32, verbs: &'static [&'static str], run: fn(&mut Actor)) -> Action {
+const fn action(
+    name: &'static str,
+    weight: u32,
+    verbs: &'static [&'static str],
+    run: fn(&mut Actor),
+) -> Action {
     Action {
         name,
         verbs,
@@ -75,20 +88,55 @@ const fn action(name: &'static str, weight: u32, verbs: &'static [&'static str],
 /// Drawn at every step.
 pub(crate) const ACTIONS: &[Action] = &[
     action("execute", 60, &["Executor::execute"], submits::execute),
-    action("execute_all", 10, &["Executor::execute_all"], submits::execute_all),
-    action("submit", 90, &["Executor::submit", "TaskHandle::task_ref", "TaskHandle::join"], submits::submit),
-    action("submit_timeout", 15, &["Executor::submit_timeout"], submits::submit_timeout),
+    action(
+        "execute_all",
+        10,
+        &["Executor::execute_all"],
+        submits::execute_all,
+    ),
+    action(
+        "submit",
+        90,
+        &["Executor::submit", "TaskHandle::task_ref", "TaskHandle::join"],
+        submits::submit,
+    ),
+    action(
+        "submit_timeout",
+        15,
+        &["Executor::submit_timeout"],
+        submits::submit_timeout,
+    ),
     action("build", 40, &["Executor::task"], submits::build),
-    action("adapters", 4, &["Executor::immediate", "Executor::from_fn"], submits::adapters),
+    action(
+        "adapters",
+        4,
+        &["Executor::immediate", "Executor::from_fn"],
+        submits::adapters,
+    ),
     action("after", 40, &["Executor::after"], timed::after),
     action("at", 10, &["Executor::at"], timed::at),
     action("schedule", 8, &["Executor::schedule"], timed::schedule),
-    action("schedule_overlapping", 4, &["Executor::schedule_overlapping"], timed::schedule_overlapping),
-    action("schedule_future", 4, &["Executor::schedule_future"], timed::schedule_future),
+    action(
+        "schedule_overlapping",
+        4,
+        &["Executor::schedule_overlapping"],
+        timed::schedule_overlapping,
+    ),
+    action(
+        "schedule_future",
+        4,
+        &["Executor::schedule_future"],
+        timed::schedule_future,
+    ),
     action("steer_schedule", 12, &["Control::schedules"], timed::steer),
     action("jump_wall", 1, &[], timed::jump_wall),
     action("spawn", 50, &["Executor::spawn"], futures::spawn),
-    action("submit_async", 8, &["Executor::submit_async"], futures::submit_async),
+    action(
+        "submit_async",
+        8,
+        &["Executor::submit_async"],
+        futures::submit_async,
+    ),
     action("block_on", 6, &["Executor::block_on"], futures::block_on),
     action("fire", 30, &[], futures::fire),
     action("wake", 10, &[], futures::wake),
@@ -112,17 +160,46 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         views::make,
     ),
-    action("apart", 4, &["Executor::blocking", "Executor::reserve"], views::apart),
-    action("look_at_view", 6, &["Executor::view_stats", "Executor::downgrade"], views::look),
+    action(
+        "apart",
+        4,
+        &["Executor::blocking", "Executor::reserve"],
+        views::apart,
+    ),
+    action(
+        "look_at_view",
+        6,
+        &["Executor::view_stats", "Executor::downgrade"],
+        views::look,
+    ),
     action("end_lane", 4, &[], views::end_lane),
     action("drop_view", 4, &[], views::forget),
-    action("join_kept", 30, &["TaskHandle::join", "TaskHandle::is_finished"], handles::join),
-    action("wait_kept", 20, &["TaskHandle::join_timeout", "TaskHandle::wait", "TaskHandle::wait_timeout"], handles::wait),
+    action(
+        "join_kept",
+        30,
+        &["TaskHandle::join", "TaskHandle::is_finished"],
+        handles::join,
+    ),
+    action(
+        "wait_kept",
+        20,
+        &[
+            "TaskHandle::join_timeout",
+            "TaskHandle::wait",
+            "TaskHandle::wait_timeout",
+        ],
+        handles::wait,
+    ),
     action("cancel_kept", 30, &["TaskHandle::cancel"], handles::cancel),
     action(
         "steer_ref",
         30,
-        &["TaskRef::cancel", "TaskRef::remove", "TaskRef::set_priority", "TaskRef::run_next"],
+        &[
+            "TaskRef::cancel",
+            "TaskRef::remove",
+            "TaskRef::set_priority",
+            "TaskRef::run_next",
+        ],
         handles::steer,
     ),
     action(
@@ -142,7 +219,12 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         handles::look,
     ),
-    action("find_refs", 15, &["Control::queued", "Control::running", "Control::task"], watching::find),
+    action(
+        "find_refs",
+        15,
+        &["Control::queued", "Control::running", "Control::task"],
+        watching::find,
+    ),
     action("stats", 15, &["Pool::stats", "Control::stats"], watching::stats),
     action(
         "observe",
@@ -173,10 +255,21 @@ pub(crate) const ACTIONS: &[Action] = &[
     action(
         "dump",
         3,
-        &["Pool::dump", "Control::dump", "Control::recent", "Control::records", "Control::rejected"],
+        &[
+            "Pool::dump",
+            "Control::dump",
+            "Control::recent",
+            "Control::records",
+            "Control::rejected",
+        ],
         watching::dump,
     ),
-    action("pause", 3, &["Pool::pause", "Pool::resume", "Control::pause", "Control::resume"], life::pause),
+    action(
+        "pause",
+        3,
+        &["Pool::pause", "Pool::resume", "Control::pause", "Control::resume"],
+        life::pause,
+    ),
     action("resize", 6, &["Pool::resize", "Control::resize"], life::resize),
     action(
         "set",
@@ -191,15 +284,31 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         life::set,
     ),
-    action("prestart", 3, &["Pool::prestart", "Pool::prestart_one"], life::prestart),
+    action(
+        "prestart",
+        3,
+        &["Pool::prestart", "Pool::prestart_one"],
+        life::prestart,
+    ),
     action("drain", 3, &["Pool::drain"], life::drain),
     action("unrun", 6, &[], life::unrun),
     action("wait_idle", 3, &["Pool::wait_idle"], life::wait_idle),
-    action("await_termination", 1, &["Pool::await_termination"], life::await_termination),
+    action(
+        "await_termination",
+        1,
+        &["Pool::await_termination"],
+        life::await_termination,
+    ),
     action(
         "short_pool",
         2,
-        &["Pool::builder", "Pool::fixed", "Pool::single", "Pool::cached", "Pool::pinned"],
+        &[
+            "Pool::builder",
+            "Pool::fixed",
+            "Pool::single",
+            "Pool::cached",
+            "Pool::pinned",
+        ],
         life::short_pool,
     ),
     action("fork", 1, &[], life::fork),

@@ -4,7 +4,7 @@
 //! itself, or a later task of its own lane. Everything else is waited for with a limit, so that a hang is the library's.
 
 use crate::gate::{Gate, Inside};
-use crate::ledger::{AtDrop, Borrowed, HOOK, Own, Probe, Value};
+use crate::ledger::{AtDrop, Borrowed, Own, Probe, Value, ignore};
 use crate::settings::micros;
 use crate::world::{External, Kept, World};
 use fastrand::Rng;
@@ -20,7 +20,7 @@ const LEAF: u8 = 2;
 fn at_drop(world: &Arc<World>, rng: &mut Rng) -> AtDrop {
     let world = world.clone();
     match rng.u8(0..64) {
-        0 => Some(Box::new(|| panic_any(Own(HOOK)))),
+        0 => Some(Box::new(|| panic_any(Own))),
         1 | 2 => {
             let seed = rng.u64(..);
             Some(Box::new(move || {
@@ -100,7 +100,7 @@ impl Work {
         match choice {
             0..40 => {}
             40..48 => (0..rng.u32(0..2_000)).for_each(|_| std::hint::spin_loop()),
-            48..56 => panic_any(Own(self.probe.id)),
+            48..56 => panic_any(Own),
             56..60 => drop(task::sleep(micros(rng, 800))),
             60..63 => task::blocking_section(std::thread::yield_now),
             63..66 => drop(world.refs.any(rng).map(|task| task.cancel())),
@@ -198,7 +198,7 @@ pub(crate) fn scope(world: &Arc<World>, rng: &mut Rng, executor: &Executor, gate
             }
         }
         if panics {
-            panic_any(Own(HOOK));
+            panic_any(Own);
         }
         // Joined, or dropped at the brace.
         let some = handles.len() / 2;
@@ -230,7 +230,9 @@ pub(crate) fn join(world: &Arc<World>, rng: &mut Rng, executor: &Executor) {
 }
 
 pub(crate) fn all(world: &Arc<World>, rng: &mut Rng, executor: &Executor) {
-    let works: Vec<Work> = (0..rng.usize(0..5)).map(|_| Work::leaf(world, rng, &[])).collect();
+    let works: Vec<Work> = (0..rng.usize(0..5))
+        .map(|_| Work::leaf(world, rng, &[]))
+        .collect();
     let ids: Vec<usize> = works.iter().map(Work::id).collect();
     if let Ok(outcomes) = executor.all(works.into_iter().map(|work| move || work.run())) {
         for (id, outcome) in ids.into_iter().zip(outcomes) {
@@ -271,7 +273,7 @@ async fn suspend(world: &Arc<World>, rng: &mut Rng, id: usize) {
         16..20 => future::sleep(micros(rng, 800)).await,
         20..23 => {
             let (limit, pause) = (micros(rng, 400), micros(rng, 800));
-            drop(future::timeout(limit, future::sleep(pause)).await);
+            ignore(future::timeout(limit, future::sleep(pause)).await);
         }
         23..30 => {
             let event = External::new();
@@ -300,7 +302,7 @@ async fn suspend(world: &Arc<World>, rng: &mut Rng, id: usize) {
             if let Some(current) = task::current() {
                 let token = current.token();
                 drop(current);
-                drop(future::timeout(micros(rng, 500), token.cancelled()).await);
+                ignore(future::timeout(micros(rng, 500), token.cancelled()).await);
             }
         }
         35 => {
@@ -310,7 +312,7 @@ async fn suspend(world: &Arc<World>, rng: &mut Rng, id: usize) {
             }
         }
         36 => drop(world.refs.any(rng).map(|task| task.cancel())),
-        _ => panic_any(Own(id)),
+        _ => panic_any(Own),
     }
 }
 

@@ -52,7 +52,11 @@ impl Gate {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         *inside.entry(me).or_default() += 1;
         if inside.len() > self.most {
-            fail(&format!("{} threads inside a view of {}", inside.len(), self.most));
+            fail(&format!(
+                "{} threads inside a view of {}",
+                inside.len(),
+                self.most
+            ));
         }
         Some(Inside(self.clone()))
     }

@@ -4,12 +4,13 @@
 //! twice, a probe is dropped twice, or a value arrives at a handle that is not its own; at the end of the round it tells what
 //! was never dropped. A failure prints the seed and aborts the process, so that the supervisor sees it whatever thread it is on.
 
+use punctual::Pool;
 use std::any::Any;
-use std::sync::Arc;
+use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
-use std::sync::OnceLock;
-use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// The most closures of one round.
 const MOST: usize = 1 << 16;
@@ -27,21 +28,28 @@ thread_local! {
 /// The seed of the round that this process is in.
 pub(crate) static SEED: AtomicU64 = AtomicU64::new(0);
 
-/// The payload of each panic that the round makes itself: the number of the body that panicked, or [`HOOK`].
+/// The payload of each panic that the round makes itself.
 #[derive(Debug)]
-pub(crate) struct Own(pub(crate) usize);
+pub(crate) struct Own;
 
 /// The error of schedules that fail: a run that was taken out and run gives it as its payload.
 pub(crate) const FAILURE: &str = "fails now and then";
-
-/// The number in panics of hooks, decorators and drops.
-pub(crate) const HOOK: usize = usize::MAX;
 
 /// Ends the process: the round has failed.
 pub(crate) fn fail(what: &str) -> ! {
     eprintln!("chaos: seed {}: {what}", SEED.load(Relaxed));
     eprintln!("{}", std::backtrace::Backtrace::force_capture());
     std::process::abort();
+}
+
+/// Drops what a call gave: here it is only called.
+pub(crate) fn ignore<T>(_: T) {}
+
+/// Waits for the end of a pool that must end; the watch of the round tells if it does not.
+pub(crate) fn await_the_end(pool: &Pool) {
+    if !pool.await_termination(Duration::from_secs(3_600)) {
+        fail("a pool that was ended has not terminated");
+    }
 }
 
 /// From here on a panic that is not an [`Own`] fails the round.
@@ -58,7 +66,9 @@ pub(crate) fn check_payload(payload: &(dyn Any + Send)) {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     if payload.downcast_ref::<Own>().is_none() && text != Some(FAILURE) {
-        fail(&format!("a panic arrived with a payload that no body made: {text:?}"));
+        fail(&format!(
+            "a panic arrived with a payload that no body made: {text:?}"
+        ));
     }
 }
 
@@ -140,7 +150,11 @@ impl Ledger {
             .map(|id| format!("{id} of {}", self.makers[id].get().unwrap_or(&"?")))
             .collect();
         if !kept.is_empty() {
-            fail(&format!("{} {what} were never dropped: {}", kept.len(), kept.join(", ")));
+            fail(&format!(
+                "{} {what} were never dropped: {}",
+                kept.len(),
+                kept.join(", ")
+            ));
         }
     }
 }

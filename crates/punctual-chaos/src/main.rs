@@ -61,8 +61,12 @@ fn arguments() -> Result<Arguments, String> {
                 continue;
             }
         };
-        let value = words.next().ok_or_else(|| format!("{word} needs a number behind it"))?;
-        let value = value.parse().map_err(|_| format!("{word} {value:?} is not a whole number of 0 or more"))?;
+        let value = words
+            .next()
+            .ok_or_else(|| format!("{word} needs a number behind it"))?;
+        let value = value
+            .parse()
+            .map_err(|_| format!("{word} {value:?} is not a whole number of 0 or more"))?;
         *place = Some(value);
     }
     Ok(read)
@@ -85,7 +89,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let first = read.first.unwrap_or_else(|| clock.map_or(0, |clock| clock.as_secs()));
+    let first = read
+        .first
+        .unwrap_or_else(|| clock.map_or(0, |clock| clock.as_secs()));
     let time = Duration::from_secs(read.seconds.unwrap_or(60));
     if read.child || read.seed.is_some() {
         play(&read, first, time);
@@ -111,7 +117,12 @@ fn play(read: &Arguments, first: u64, time: Duration) {
 
 fn list() {
     for action in actions::ACTIONS.iter().chain(actions::ENDS) {
-        println!("{:>3}  {:<22} {}", action.weight, action.name, action.verbs.join(", "));
+        println!(
+            "{:>3}  {:<22} {}",
+            action.weight,
+            action.name,
+            action.verbs.join(", ")
+        );
     }
     for (name, seed, why) in actions::OFF {
         println!("off  {name:<22} seed {seed}: {why}");

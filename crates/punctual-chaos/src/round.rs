@@ -6,7 +6,7 @@
 use crate::actions::{ACTIONS, Action, Actor, ENDS, OFF, draw};
 use crate::body::contained;
 use crate::gate::outside;
-use crate::ledger::{DOING, SEED, fail};
+use crate::ledger::{DOING, SEED, await_the_end, fail, ignore};
 use crate::settings::{self, Settings, micros};
 use crate::world::World;
 use fastrand::Rng;
@@ -52,7 +52,7 @@ pub(crate) fn run(seed: u64, hold: bool) -> usize {
     let (tell, told) = channel();
     let round = {
         let progress = progress.clone();
-        std::thread::spawn(move || drop(tell.send(play(seed, &progress))))
+        std::thread::spawn(move || ignore(tell.send(play(seed, &progress))))
     };
     match told.recv_timeout(LIMIT) {
         Ok(made) => {
@@ -207,24 +207,30 @@ fn end_pool(world: &World, pool: &Pool, settings: &Settings, rng: &mut Rng) -> b
         0 => drop(pool.close()),
         1 => {
             pool.shutdown();
-            pool.await_termination(Duration::from_secs(3_600));
+            await_the_end(pool);
         }
         2 => {
             let unrun = pool.stop();
             for (n, unrun) in unrun.into_iter().enumerate() {
-                contained(|| if n % 2 == 0 { drop(outside(|| unrun.run())) } else { drop(unrun) });
+                contained(|| {
+                    if n % 2 == 0 {
+                        drop(outside(|| unrun.run()))
+                    } else {
+                        drop(unrun)
+                    }
+                });
             }
-            pool.await_termination(Duration::from_secs(3_600));
+            await_the_end(pool);
         }
         3 => {
-            drop(pool.close_timeout(micros(rng, 1_000)));
-            pool.await_termination(Duration::from_secs(3_600));
+            ignore(pool.close_timeout(micros(rng, 1_000)));
+            await_the_end(pool);
         }
         4 => {
             // From inside: it shuts down and returns.
             let inside = pool.clone();
-            drop(pool.execute(move || drop(inside.close())));
-            drop(pool.close());
+            drop(pool.execute(move || ignore(inside.close())));
+            ignore(pool.close());
         }
         // By the drop of the last owner, whatever the policy says.
         _ => {
@@ -250,7 +256,11 @@ fn check_end(world: &World, pool: &Pool) {
 
 /// A pool that was stopped or detached by its last owner ends on its own threads.
 fn wait_for_the_end(world: &World) {
-    while world.control.state().is_some_and(|state| state != State::Terminated) {
+    while world
+        .control
+        .state()
+        .is_some_and(|state| state != State::Terminated)
+    {
         std::thread::sleep(Duration::from_micros(200));
     }
 }

@@ -1,9 +1,10 @@
 //! A pool with random settings: sizes, every queue, every policy, growth, hooks, decorators, recorder, either clock.
 
-use crate::ledger::{HOOK, Own};
+use crate::ledger::Own;
 use fastrand::Rng;
 use punctual::{
-    Answer, AtShutdown, Capacity, Clock, Growth, ManualClock, OnBlocking, OnDrop, Pool, PoolBuilder, Queue, Reject,
+    Answer, AtShutdown, Capacity, Clock, Growth, ManualClock, OnBlocking, OnDrop, Pool, PoolBuilder, Queue,
+    Reject,
 };
 use std::panic::panic_any;
 use std::sync::atomic::AtomicU64;
@@ -47,7 +48,11 @@ fn queue(rng: &mut Rng) -> Queue {
                 2 => queue.shares([50, 30, 15, 5]),
                 _ => queue,
             };
-            if rng.u8(0..3) == 0 { queue.stealing().into() } else { queue.into() }
+            if rng.u8(0..3) == 0 {
+                queue.stealing().into()
+            } else {
+                queue.into()
+            }
         }
         _ => Queue::bounded(rng.usize(1..64)),
     }
@@ -67,7 +72,7 @@ pub(crate) fn reject(rng: &mut Rng) -> Reject {
                 1 => Answer::Discard,
                 2 => Answer::DiscardOldest,
                 3 => Answer::Wait(Duration::from_micros(300)),
-                4 => panic_any(Own(HOOK)),
+                4 => panic_any(Own),
                 _ => Answer::Abort,
             })
         }
@@ -80,7 +85,7 @@ fn now_and_then(rng: &mut Rng, n: u64) -> impl Fn() + Send + Sync + 'static {
     let turn = AtomicU64::new(rng.u64(0..n));
     move || {
         if turn.fetch_add(1, Relaxed).is_multiple_of(n) {
-            panic_any(Own(HOOK));
+            panic_any(Own);
         }
     }
 }
@@ -88,7 +93,9 @@ fn now_and_then(rng: &mut Rng, n: u64) -> impl Fn() + Send + Sync + 'static {
 fn hooks(rng: &mut Rng, mut pool: PoolBuilder) -> PoolBuilder {
     if rng.u8(0..4) == 0 {
         let (before, after) = (now_and_then(rng, 97), now_and_then(rng, 89));
-        pool = pool.before_task(move |_| before()).after_task(move |_, _| after());
+        pool = pool
+            .before_task(move |_| before())
+            .after_task(move |_, _| after());
     }
     if rng.u8(0..4) == 0 {
         let told = now_and_then(rng, 13);
@@ -100,10 +107,10 @@ fn hooks(rng: &mut Rng, mut pool: PoolBuilder) -> PoolBuilder {
             || (),
             move |(), run| match turn.fetch_add(1, Relaxed) % 61 {
                 0 => {}
-                1 => panic_any(Own(HOOK)),
+                1 => panic_any(Own),
                 2 => {
                     run();
-                    panic_any(Own(HOOK));
+                    panic_any(Own);
                 }
                 3 => {
                     run();
@@ -120,10 +127,12 @@ fn hooks(rng: &mut Rng, mut pool: PoolBuilder) -> PoolBuilder {
             .on_late(micros(rng, 1_000), move |_, _| late());
     }
     if rng.u8(0..6) == 0 {
-        pool = pool.on_thread_start(now_and_then(rng, 7)).on_thread_stop(now_and_then(rng, 7));
+        pool = pool
+            .on_thread_start(now_and_then(rng, 7))
+            .on_thread_stop(now_and_then(rng, 7));
     }
     if rng.u8(0..8) == 0 {
-        pool = pool.enter(|| Box::new(0u8)).on_terminated(|| panic_any(Own(HOOK)));
+        pool = pool.enter(|| Box::new(0u8)).on_terminated(|| panic_any(Own));
     }
     pool
 }
@@ -137,7 +146,11 @@ fn threads(rng: &mut Rng, pool: PoolBuilder) -> PoolBuilder {
         .core_timeout(rng.u8(0..4) == 0)
         .prestart(rng.bool())
         .spare_threads(rng.usize(0..=2));
-    let pool = if rng.bool() { pool.blocking_threads(rng.usize(1..=3)) } else { pool };
+    let pool = if rng.bool() {
+        pool.blocking_threads(rng.usize(1..=3))
+    } else {
+        pool
+    };
     match rng.u8(0..4) {
         0 => pool.growth(Growth::ThreadsFirst),
         _ => pool,
@@ -146,7 +159,9 @@ fn threads(rng: &mut Rng, pool: PoolBuilder) -> PoolBuilder {
 
 /// A builder with random settings, and the same in words.
 fn draw(rng: &mut Rng) -> (PoolBuilder, Settings) {
-    let pool = threads(rng, Pool::builder("chaos")).queue(queue(rng)).on_full(reject(rng));
+    let pool = threads(rng, Pool::builder("chaos"))
+        .queue(queue(rng))
+        .on_full(reject(rng));
     let covers = rng.u8(0..3) == 0;
     let mut pool = hooks(rng, pool)
         .capacity_covers_delayed(covers)
@@ -206,4 +221,3 @@ pub(crate) fn small(rng: &mut Rng) -> Option<Pool> {
         .build()
         .ok()
 }
-

@@ -24,20 +24,36 @@ struct Tally {
 pub(crate) fn run(first: u64, time: Duration, hold: bool) -> ExitCode {
     let began = Instant::now();
     let mut tally = Tally::default();
-    let kept = KEPT.lines().filter_map(|line| line.split('#').next()?.trim().parse().ok());
+    let kept = KEPT
+        .lines()
+        .filter_map(|line| line.split('#').next()?.trim().parse().ok());
     for seed in kept {
-        if let Err(seed) = child(&mut tally, &["--seed", &text(seed), "--repeat", &text(REPEATS)], hold) {
+        if let Err(seed) = child(
+            &mut tally,
+            &["--seed", &text(seed), "--repeat", &text(REPEATS)],
+            hold,
+        ) {
             return failed(seed, &tally);
         }
     }
-    println!("chaos: kept seeds played in {:?}; new ones from {first} on", began.elapsed());
+    println!(
+        "chaos: kept seeds played in {:?}; new ones from {first} on",
+        began.elapsed()
+    );
     let seconds = time.as_secs();
-    let played = child(&mut tally, &["--first", &text(first), "--seconds", &text(seconds)], hold);
+    let played = child(
+        &mut tally,
+        &["--first", &text(first), "--seconds", &text(seconds)],
+        hold,
+    );
     if let Err(seed) = played {
         return failed(seed, &tally);
     }
     let Tally { rounds, closures } = tally;
-    println!("chaos: {rounds} rounds, {closures} closures, 0 failures in {:?}", began.elapsed());
+    println!(
+        "chaos: {rounds} rounds, {closures} closures, 0 failures in {:?}",
+        began.elapsed()
+    );
     ExitCode::SUCCESS
 }
 
@@ -73,11 +89,16 @@ fn child(tally: &mut Tally, arguments: &[&str], hold: bool) -> Result<(), u64> {
 }
 
 fn failed(seed: u64, tally: &Tally) -> ExitCode {
-    println!("chaos: seed {seed} failed after {} rounds; it is repeated {REPEATS} times", tally.rounds);
+    println!(
+        "chaos: seed {seed} failed after {} rounds; it is repeated {REPEATS} times",
+        tally.rounds
+    );
     let again = (0..REPEATS)
         .filter(|_| child(&mut Tally::default(), &["--seed", &text(seed)], false).is_err())
         .count();
     println!("chaos: seed {seed} failed again in {again} of {REPEATS} repeats");
-    println!("chaos: again: punctual-chaos --seed {seed} --repeat {REPEATS}; keep it in seeds.txt when it is mended");
+    println!(
+        "chaos: again: punctual-chaos --seed {seed} --repeat {REPEATS}; keep it in seeds.txt when it is mended"
+    );
     ExitCode::FAILURE
 }

@@ -213,7 +213,12 @@ impl World {
     /// Checks that a snapshot does not contradict itself.
     pub(crate) fn check_stats(&self, stats: &Stats) {
         let open = stats.queued + stats.active + stats.suspended + stats.pending_timers;
-        let ends = stats.finished + stats.panicked + stats.cancelled + stats.expired + stats.evicted + stats.returned;
+        let ends = stats.finished
+            + stats.panicked
+            + stats.cancelled
+            + stats.expired
+            + stats.evicted
+            + stats.returned;
         if stats.submitted != open as u64 + ends {
             fail(&format!("a snapshot does not balance: {stats:?}"));
         }

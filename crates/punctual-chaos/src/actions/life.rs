@@ -3,6 +3,7 @@
 use super::Actor;
 use crate::body::Work;
 use crate::gate::outside;
+use crate::ledger::{await_the_end, ignore};
 use crate::settings::{self, capacity, micros};
 use crate::world::View;
 use punctual::{AtShutdown, Lanes, Pool, task::Token};
@@ -12,11 +13,19 @@ use std::time::Duration;
 pub(super) fn pause(actor: &mut Actor) {
     let Some(pool) = actor.world.pool() else { return };
     let control = actor.world.control.clone();
-    if actor.rng.bool() { pool.pause() } else { control.pause() }
+    if actor.rng.bool() {
+        pool.pause()
+    } else {
+        control.pause()
+    }
     for _ in 0..actor.rng.u8(0..4) {
         super::submits::submit(actor);
     }
-    if actor.rng.bool() { pool.resume() } else { control.resume() }
+    if actor.rng.bool() {
+        pool.resume()
+    } else {
+        control.resume()
+    }
 }
 
 pub(super) fn resize(actor: &mut Actor) {
@@ -32,7 +41,11 @@ pub(super) fn set(actor: &mut Actor) {
     let Some(pool) = actor.world.pool() else { return };
     let rng = &mut actor.rng;
     // A pool that stays open for what is delayed would never end by itself.
-    let policy = if actor.world.stays && rng.bool() { AtShutdown::Run } else { AtShutdown::Drop };
+    let policy = if actor.world.stays && rng.bool() {
+        AtShutdown::Run
+    } else {
+        AtShutdown::Drop
+    };
     match rng.u8(0..6) {
         0 => drop(pool.set_keep_alive(Duration::from_micros(rng.u64(1..10_000)))),
         1 => drop(pool.set_core_timeout(rng.bool())),
@@ -60,8 +73,10 @@ pub(super) fn drain(actor: &mut Actor) {
 }
 
 pub(super) fn unrun(actor: &mut Actor) {
-    let Some(unrun) = actor.world.unrun.take(&mut actor.rng) else { return };
-    drop((unrun.name().map(str::len), unrun.id()));
+    let Some(unrun) = actor.world.unrun.take(&mut actor.rng) else {
+        return;
+    };
+    ignore((unrun.name().map(str::len), unrun.id()));
     if actor.rng.bool()
         && let Err(payload) = outside(|| unrun.run())
     {
@@ -71,12 +86,12 @@ pub(super) fn unrun(actor: &mut Actor) {
 
 pub(super) fn wait_idle(actor: &mut Actor) {
     let Some(pool) = actor.world.pool() else { return };
-    pool.wait_idle(micros(&mut actor.rng, 1_000));
+    ignore(pool.wait_idle(micros(&mut actor.rng, 1_000)));
 }
 
 pub(super) fn await_termination(actor: &mut Actor) {
     let Some(pool) = actor.world.pool() else { return };
-    pool.await_termination(micros(&mut actor.rng, 1_000));
+    ignore(pool.await_termination(micros(&mut actor.rng, 1_000)));
 }
 
 pub(super) fn shutdown(actor: &mut Actor) {
@@ -103,7 +118,7 @@ pub(super) fn close(actor: &mut Actor) {
 
 pub(super) fn close_timeout(actor: &mut Actor) {
     let Some(pool) = actor.world.pool() else { return };
-    drop(pool.close_timeout(micros(&mut actor.rng, 2_000)));
+    ignore(pool.close_timeout(micros(&mut actor.rng, 2_000)));
 }
 
 pub(super) fn close_with(actor: &mut Actor) {
@@ -115,7 +130,7 @@ pub(super) fn close_with(actor: &mut Actor) {
             std::thread::sleep(limit);
             token.cancel();
         });
-        drop(pool.close_with(&token));
+        ignore(pool.close_with(&token));
     });
 }
 
@@ -126,7 +141,9 @@ pub(super) fn short_pool(actor: &mut Actor) {
         0 => Pool::fixed(rng.usize(1..3)).ok(),
         1 => Pool::single().ok(),
         2 => Pool::cached(rng.usize(1..3)).ok(),
-        3 => Pool::pinned("pinned", 2).ok().and_then(|pools| pools.into_iter().next()),
+        3 => Pool::pinned("pinned", 2)
+            .ok()
+            .and_then(|pools| pools.into_iter().next()),
         4 => {
             let lanes = Lanes::builder("lanes").max_threads(2).queue_capacity(8).build();
             lanes.ok().map(|lanes| (*lanes).clone())
@@ -143,28 +160,35 @@ pub(super) fn short_pool(actor: &mut Actor) {
         let id = work.id();
         let delay = micros(&mut actor.rng, 300);
         let task = pool.task(move || work.run());
-        let submitted = if n % 3 == 0 { task.after(delay) } else { task.submit() };
+        let submitted = if n % 3 == 0 {
+            task.after(delay)
+        } else {
+            task.submit()
+        };
         handles.extend(submitted.ok().map(|handle| (id, handle)));
     }
     match actor.rng.u8(0..5) {
         0 => drop(pool.close()),
         1 => {
-            drop(pool.close_timeout(micros(&mut actor.rng, 500)));
-            pool.await_termination(Duration::from_secs(3_600));
+            ignore(pool.close_timeout(micros(&mut actor.rng, 500)));
+            await_the_end(&pool);
         }
         2 => {
             drop(pool.stop());
-            pool.await_termination(Duration::from_secs(3_600));
+            await_the_end(&pool);
         }
         3 => {
             pool.shutdown();
-            pool.await_termination(Duration::from_secs(3_600));
+            await_the_end(&pool);
         }
         _ => {
             let control = pool.control();
             drop(pool);
             // Detached, or stopped: its last tasks end on its own threads.
-            while control.state().is_some_and(|state| state != punctual::State::Terminated) {
+            while control
+                .state()
+                .is_some_and(|state| state != punctual::State::Terminated)
+            {
                 std::thread::sleep(Duration::from_micros(100));
             }
         }
@@ -174,9 +198,13 @@ pub(super) fn short_pool(actor: &mut Actor) {
     }
 }
 
+/// One verb in a forked child: whether its answer was right.
+#[cfg(unix)]
+type Step = fn(&Pool, &View) -> bool;
+
 /// What a forked child does, in this order.
 #[cfg(unix)]
-const FORKED: [(&str, fn(&Pool, &View) -> bool); 6] = [
+const FORKED: [(&str, Step); 6] = [
     ("execute", |_, view| view.executor.execute(|| ()).is_err()),
     ("submit", |_, view| view.executor.submit(|| ()).is_err()),
     ("scope", |_, view| {
@@ -218,7 +246,9 @@ pub(super) fn fork(actor: &mut Actor) {
         return;
     }
     let Some(pool) = actor.world.pool() else { return };
-    let Some(view) = actor.world.view(&mut actor.rng) else { return };
+    let Some(view) = actor.world.view(&mut actor.rng) else {
+        return;
+    };
     // SAFETY: the child calls the library, which is what is tested, and leaves by `_exit`; it takes no lock of this program.
     let child = unsafe { libc::fork() };
     if child == 0 {

@@ -8,7 +8,9 @@ pub(super) fn scope(actor: &mut Actor) {
     if !actor.world.ledger.has_room() {
         return;
     }
-    let Some(view) = actor.world.view(&mut actor.rng) else { return };
+    let Some(view) = actor.world.view(&mut actor.rng) else {
+        return;
+    };
     body::scope(&actor.world, &mut actor.rng, &view.executor, &view.gates);
 }
 
@@ -16,7 +18,9 @@ pub(super) fn join(actor: &mut Actor) {
     if !actor.world.ledger.has_room() {
         return;
     }
-    let Some(view) = actor.world.view(&mut actor.rng) else { return };
+    let Some(view) = actor.world.view(&mut actor.rng) else {
+        return;
+    };
     body::join(&actor.world, &mut actor.rng, &view.executor);
 }
 
@@ -29,7 +33,10 @@ pub(super) fn all(actor: &mut Actor) {
     let second = Work::leaf(&actor.world, &mut actor.rng, &view.gates);
     let ids = [work.id(), second.id()];
     let limit = micros(&mut actor.rng, 600);
-    if let Ok(outcomes) = view.executor.all_timeout(limit, [work, second].map(|work| move || work.run())) {
+    if let Ok(outcomes) = view
+        .executor
+        .all_timeout(limit, [work, second].map(|work| move || work.run()))
+    {
         for (id, outcome) in ids.into_iter().zip(outcomes) {
             actor.world.settle(id, outcome);
         }

@@ -19,7 +19,10 @@ pub(super) fn execute_all(actor: &mut Actor) {
     for _ in 0..actor.rng.u8(0..12) {
         works.push(Work::new(&actor.world, &mut actor.rng, &view.gates, 1));
     }
-    drop(view.executor.execute_all(works.into_iter().map(|work| move || drop(work.run()))));
+    drop(
+        view.executor
+            .execute_all(works.into_iter().map(|work| move || drop(work.run()))),
+    );
 }
 
 pub(super) fn submit(actor: &mut Actor) {
@@ -115,7 +118,9 @@ pub(super) fn adapters(actor: &mut Actor) {
         if let Ok(mut handle) = executor.submit(move || work.run()) {
             let jobs = std::mem::take(&mut *crate::world::lock(&later));
             jobs.into_iter().for_each(Job::run);
-            actor.world.settle(id, handle.join_timeout(std::time::Duration::from_secs(30)));
+            actor
+                .world
+                .settle(id, handle.join_timeout(std::time::Duration::from_secs(30)));
         }
     }
     crate::body::scope(&actor.world, &mut actor.rng, &Executor::immediate(), &[]);

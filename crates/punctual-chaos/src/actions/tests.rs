@@ -31,7 +31,9 @@ fn implemented(line: &str) -> Option<&'static str> {
         return None;
     }
     let names = rest.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let name = names.filter(|name| !name.is_empty()).find(|name| name.len() > 1)?;
+    let name = names
+        .filter(|name| !name.is_empty())
+        .find(|name| name.len() > 1)?;
     TYPES.into_iter().find(|known| *known == name)
 }
 
@@ -49,7 +51,10 @@ fn public_verbs() -> BTreeSet<String> {
             if let Some(name) = inside
                 && let Some(rest) = line.trim_start().strip_prefix("pub fn ")
             {
-                let verb: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let verb: String = rest
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect();
                 verbs.insert(format!("{name}::{verb}"));
             }
         }
@@ -69,7 +74,10 @@ fn every_public_verb_is_in_an_action() {
     let missing: Vec<_> = public.difference(&listed).collect();
     assert!(missing.is_empty(), "public verbs in no action: {missing:?}");
     let unknown: Vec<_> = listed.difference(&public).collect();
-    assert!(unknown.is_empty(), "the table names verbs that are not public: {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "the table names verbs that are not public: {unknown:?}"
+    );
 }
 
 #[test]

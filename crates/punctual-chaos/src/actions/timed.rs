@@ -2,7 +2,7 @@
 
 use super::Actor;
 use crate::body::{Work, future_work};
-use crate::ledger::FAILURE;
+use crate::ledger::{FAILURE, ignore};
 use crate::settings::micros;
 use fastrand::Rng;
 use punctual::{Missed, OnFailure, Overlap, Schedule};
@@ -15,7 +15,11 @@ pub(super) fn after(actor: &mut Actor) {
     let Some((view, work)) = actor.work() else { return };
     let id = work.id();
     let is_far = actor.rng.u8(0..3) == 0 && !actor.world.covers;
-    let delay = if is_far { FAR } else { micros(&mut actor.rng, 2_000) };
+    let delay = if is_far {
+        FAR
+    } else {
+        micros(&mut actor.rng, 2_000)
+    };
     let submitted = view.executor.after(delay, move || work.run());
     actor.keep(id, is_far, submitted);
 }
@@ -82,10 +86,12 @@ pub(super) fn schedule_overlapping(actor: &mut Actor) {
     let Some((view, kept)) = actor.work() else { return };
     let plan = actor.plan();
     let kept = std::sync::Mutex::new(kept);
-    let made = view.executor.schedule_overlapping(plan, actor.rng.usize(1..4), move |_| {
-        drop(crate::world::lock(&kept));
-        drop(punctual::task::sleep(Duration::from_micros(200)));
-    });
+    let made = view
+        .executor
+        .schedule_overlapping(plan, actor.rng.usize(1..4), move |_| {
+            drop(crate::world::lock(&kept));
+            ignore(punctual::task::sleep(Duration::from_micros(200)));
+        });
     if let Ok(schedule) = made {
         actor.world.schedules.put(&mut actor.rng, schedule);
     }
@@ -128,7 +134,12 @@ pub(super) fn steer(actor: &mut Actor) {
             drop(schedule.reschedule(plan));
         }
         4 => drop(schedule.wait_timeout(micros(&mut actor.rng, 500))),
-        5 => drop((schedule.stats(), schedule.name(), schedule.id(), schedule.is_paused())),
+        5 => drop((
+            schedule.stats(),
+            schedule.name(),
+            schedule.id(),
+            schedule.is_paused(),
+        )),
         6 => drop((schedule.next_run(), schedule.upcoming(3), schedule.schedule())),
         7 => schedule.pause(),
         8 => schedule.resume(),

@@ -47,7 +47,10 @@ pub(super) fn make(actor: &mut Actor) {
             View { lane, ..view }
         }),
         6 => Some(with(base.executor.named("named"), None)),
-        _ => Some(with(base.executor.at_priority(Priority::level(rng.u8(0..5))), None)),
+        _ => Some(with(
+            base.executor.at_priority(Priority::level(rng.u8(0..5))),
+            None,
+        )),
     };
     if let Some(view) = made {
         actor.world.views.put(rng, view);
@@ -56,7 +59,9 @@ pub(super) fn make(actor: &mut Actor) {
 
 /// Executors with threads of their own.
 pub(super) fn apart(actor: &mut Actor) {
-    let Some(root) = actor.world.root.upgrade() else { return };
+    let Some(root) = actor.world.root.upgrade() else {
+        return;
+    };
     let made = if actor.rng.bool() || actor.world.reserved.fetch_add(1, Relaxed) >= 3 {
         root.blocking()
     } else {
@@ -65,12 +70,21 @@ pub(super) fn apart(actor: &mut Actor) {
     if let Ok(executor) = made {
         let gates = Vec::new();
         let lane = None;
-        actor.world.views.put(&mut actor.rng, View { executor, gates, lane });
+        actor.world.views.put(
+            &mut actor.rng,
+            View {
+                executor,
+                gates,
+                lane,
+            },
+        );
     }
 }
 
 pub(super) fn look(actor: &mut Actor) {
-    let Some(view) = actor.world.view(&mut actor.rng) else { return };
+    let Some(view) = actor.world.view(&mut actor.rng) else {
+        return;
+    };
     drop(view.executor.view_stats());
     let weak = view.executor.downgrade();
     drop(view);
@@ -78,7 +92,9 @@ pub(super) fn look(actor: &mut Actor) {
 }
 
 pub(super) fn end_lane(actor: &mut Actor) {
-    let Some(view) = actor.world.views.any(&mut actor.rng) else { return };
+    let Some(view) = actor.world.views.any(&mut actor.rng) else {
+        return;
+    };
     let Some(lane) = view.lane else { return };
     if actor.rng.bool() {
         lane.dispose();

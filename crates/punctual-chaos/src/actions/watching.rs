@@ -1,6 +1,7 @@
 //! Actions that look: at snapshots, at tasks, at all that a dashboard shows.
 
 use super::Actor;
+use crate::ledger::ignore;
 use punctual::Control;
 
 /// References to what runs and waits; they are kept for longer than their tasks live.
@@ -35,7 +36,13 @@ pub(super) fn observe(actor: &mut Actor) {
     drop((control.preview_resize(1, 2), control.workers(), control.stalled()));
     drop((control.task_times(), control.lanes(), control.cost()));
     let Some(pool) = actor.world.pool() else { return };
-    drop((pool.name().len(), pool.size(), pool.state(), pool.keep_alive(), pool.core_timeout()));
+    ignore((
+        pool.name().len(),
+        pool.size(),
+        pool.state(),
+        pool.keep_alive(),
+        pool.core_timeout(),
+    ));
     drop((pool.reject(), pool.advice(), pool.control(), pool.executor()));
     drop(format!("{pool:?}"));
 }
@@ -47,5 +54,5 @@ pub(super) fn dump(actor: &mut Actor) {
         Some(pool) if actor.rng.bool() => Some(pool.dump()),
         _ => control.dump(),
     };
-    drop(dump.map(|dump| dump.to_json().len()));
+    ignore(dump.map(|dump| dump.to_json().len()));
 }

@@ -142,7 +142,7 @@ impl Executor {
     }
 
     /// Runs the task here if it still waits; otherwise waits for its end, whatever the calling task is asked meanwhile. A task that
-    /// borrows has its outcome when its closure is gone, whatever fixed it ([`handle::cancel`](super::cancel)).
+    /// borrows has its outcome when its closure is gone, whatever fixed it ([`handle::cancel`](mod@super::cancel)).
     fn end_fork(&self, task: TaskHandle<()>) {
         // Nothing here panics; if it did, the body would outlive what it borrows.
         let guard = AbortOnUnwind;
@@ -158,8 +158,8 @@ impl Executor {
             };
             // What was run here has ended, or was taken back and is being dropped elsewhere.
             let is_over = || header.state.load().is_resolved();
-            let is_soon_over = || is_multi_core() && spin(wait::SPIN, is_over);
-            if !(is_run && is_over()) && !is_soon_over() {
+            let is_over = (is_run && is_over()) || (is_multi_core() && spin(wait::SPIN, is_over));
+            if !is_over {
                 wait::wait_with_a_spare(header, here);
             }
         });

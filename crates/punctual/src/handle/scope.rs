@@ -6,7 +6,7 @@
 //! How: a scoped task is a [`Work`]: closure, packet for the value, and a [`Pending`] that counts it. Whatever happens to
 //! the task (run, panicked, cancelled, stopped, never accepted), its `Work` is consumed or dropped exactly once, in the
 //! order closure, value, count. (With a task that a lane's disposal meets in the hands of a worker this is kept by
-//! [`handle::cancel`](super::cancel).) The brace waits for the count. The block a task lies in may outlive the scope (a dead
+//! [`handle::cancel`](mod@super::cancel).) The brace waits for the count. The block a task lies in may outlive the scope (a dead
 //! entry in the queue, a reference), but by then it holds nothing that borrows: its own result is `()`. `stop` and
 //! `drain` cancel scoped tasks instead of giving them out, because an `Unrun` could outlive the scope.
 
@@ -529,12 +529,10 @@ mod tests {
         let thread = crate::sync::this_thread;
         pool.scope(|s| {
             s.shared.pending.0.fetch_add(MOST_PENDING, AcqRel);
-            for _ in 0..3 {
-                let task = s.submit(thread);
-                assert_eq!(s.shared.count(), MOST_PENDING, "it has ended");
-                assert_eq!(task.join().unwrap(), thread());
-            }
+            let ran_on: Vec<_> = (0..3).map(|_| s.submit(thread).join().unwrap()).collect();
+            // Before any assertion: the brace waits for the count.
             s.shared.pending.0.fetch_sub(MOST_PENDING, AcqRel);
+            assert_eq!(ran_on, [thread(); 3]);
             assert_ne!(s.submit(thread).join().unwrap(), thread(), "there is room again");
         });
     }

@@ -152,7 +152,7 @@ impl<T> TaskHandle<T> {
     /// If a task with a block runs here, it is the caller, it was made without a handle, and its closure returns `T`.
     pub(super) unsafe fn of_running(here: Here<'_>) -> Option<Self> {
         let block = here.block()?;
-        // SAFETY: the task runs, so its share is held.
+        // SAFETY: the task runs, so its runner holds a share.
         unsafe { block.as_ref() }.state.regain_handle();
         // SAFETY: the share was regained, and the value is the caller's promise.
         Some(unsafe { TaskHandle::new(block, false) })

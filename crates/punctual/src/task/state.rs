@@ -569,12 +569,18 @@ impl State {
     }
 
     /// The handle's share, for the body of a task that was made without a handle and runs: what it ends with is to be read after
-    /// all. The task's own share is held, so no party has counted itself the last.
+    /// all. A share is held, the task's own or its runner's reference, so no party has counted itself the last.
     pub(crate) fn regain_handle(&self) {
         let before = self.word.0.fetch_and(!HANDLE_GONE, AcqRel);
         debug_assert!(
-            before & (HANDLE_GONE | RESOLVED | TASK_GONE) == HANDLE_GONE,
-            "a handle that was there: {:?}",
+            before & (HANDLE_GONE | RESOLVED) == HANDLE_GONE,
+            "a handle that was there, or comes too late: {:?}",
+            Snapshot(before)
+        );
+        // One that runs in place may have lost its record in the queue, and is kept by the reference that its runner holds.
+        debug_assert!(
+            before & TASK_GONE == 0 || before & REFERENCES != 0,
+            "a handle of a block that no share keeps: {:?}",
             Snapshot(before)
         );
     }

@@ -49,7 +49,10 @@ fn a_future_run_that_a_decorator_leaves_out_in_the_middle_ends() {
         clock.advance(Duration::ZERO);
         // Kept: a future that nothing could wake any more would be dropped.
         let waker = waker.lock().expect("not poisoned").take();
-        waker.as_ref().expect("the first run has been polled").wake_by_ref();
+        waker
+            .as_ref()
+            .expect("the first run has been polled")
+            .wake_by_ref();
         clock.advance(Duration::from_secs(1));
         schedule.wait();
         assert_eq!(runs.load(SeqCst), 2);
