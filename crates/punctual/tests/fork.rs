@@ -334,6 +334,32 @@ fn a_scope_in_a_forked_child_takes_no_lock_that_the_parent_held() {
     assert_eq!(found, Some(ALL_WELL), "none: the child hung");
 }
 
+/// The list of a pool's executors with threads of their own has a lock, which threads of the parent take all the time.
+#[test]
+fn a_forked_child_closes_a_pool_whose_annexes_are_being_looked_at() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = single("annexed", OnDrop::Detach);
+    let _blocking = pool.blocking().expect("valid");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(|| {
+                while !is_over.load(SeqCst) {
+                    std::hint::black_box(pool.control().lanes());
+                }
+            });
+        }
+        let codes: Vec<_> = (0..60)
+            .map(|_| {
+                in_fork(|| i32::from(pool.close_timeout(std::time::Duration::from_millis(1)).terminated))
+            })
+            .take_while(|code| *code == Some(ALL_WELL))
+            .collect();
+        is_over.store(true, SeqCst);
+        assert_eq!(codes.len(), 60, "a child hung");
+    });
+}
+
 fn throw(payload: u8) {
     std::panic::resume_unwind(Box::new(payload));
 }

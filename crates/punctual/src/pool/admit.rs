@@ -342,6 +342,7 @@ impl Engine {
         }
         // The permit may have stood for the place that the new worker would have made.
         let is_alone = self.give_back(|crew| crew.live() == 0);
+        self.tell_waits();
         Err(is_alone.then_some(Reason::NoThread))
     }
 

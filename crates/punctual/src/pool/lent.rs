@@ -142,6 +142,7 @@ impl Engine {
         if is_wanted {
             self.staff_up(true);
             self.serve_line();
+            self.tell_waits();
         }
     }
 

@@ -289,6 +289,15 @@ impl Engine {
     /// Starts a worker if `wants` says so under the producers' lock. The number is that of tasks that wait and for which
     /// nobody is free.
     pub(super) fn hire_if(self: &Arc<Self>, wants: impl FnOnce(&Producers<Crew>, u64) -> bool) -> Hired {
+        let hired = self.hire_untold_if(wants);
+        if hired == Hired::Failed {
+            self.tell_waits();
+        }
+        hired
+    }
+
+    /// The same for a caller that looks after the waits itself: those that counted on the worker are not told if it cannot start.
+    fn hire_untold_if(self: &Arc<Self>, wants: impl FnOnce(&Producers<Crew>, u64) -> bool) -> Hired {
         if self.is_forked() {
             return Hired::NotWanted;
         }
@@ -408,7 +417,6 @@ impl Engine {
             self.bar_takers(|_| ());
         }
         if !started {
-            self.tell_waits();
             self.try_terminate();
         }
         started
@@ -416,12 +424,13 @@ impl Engine {
 
     /// Starts workers while tasks wait, nobody is free and the size allows it: after a resize, after a start that
     /// failed, and when a worker's task begins to wait.
-    /// `urgent`: also shortly after a start that failed.
+    /// `urgent`: also shortly after a start that failed; the caller looks after the waits that counted on it
+    /// ([`Engine::tell_waits`]), because its own may be one of them.
     /// Says whether it did.
     pub(crate) fn staff_up(self: &Arc<Self>, urgent: bool) -> bool {
         let mut is_started = false;
         loop {
-            let hired = self.hire_if(|producers, unserved| {
+            let hired = self.hire_untold_if(|producers, unserved| {
                 let crew = &producers.gate;
                 // Somebody must also be there to watch the clock.
                 let is_unled = self.idle.read().idle() == 0 && self.needs_successor();
@@ -433,6 +442,9 @@ impl Engine {
                 }
                 is_wanted && (urgent || !crew.backs_off(|| self.clock.tick()))
             });
+            if hired == Hired::Failed && !urgent {
+                self.tell_waits();
+            }
             if hired != Hired::Started {
                 return is_started;
             }

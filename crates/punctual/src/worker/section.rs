@@ -114,6 +114,7 @@ impl Engine {
         if now > before {
             self.staff_up(true);
             self.serve_line();
+            self.tell_waits();
         } else if now < before {
             // One that sleeps without a limit may be beyond core now.
             self.idle.notify();
