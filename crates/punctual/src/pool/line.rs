@@ -79,7 +79,7 @@ impl Waiter {
         })
     }
 
-    /// In the section that takes it out of the line: whoever does not find it there finds the answer.
+    /// In the section that takes it out of the line: a waiter that does not find itself there finds the answer.
     fn answer(&self, answer: u32) {
         self.word.0.fetch_or(answer, AcqRel);
     }

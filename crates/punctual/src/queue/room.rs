@@ -490,7 +490,7 @@ impl<G: Gate> Room<G> {
         true
     }
 
-    /// Whoever takes without the consumers' lock after this has seen that it is barred.
+    /// A worker that takes without the consumers' lock after this has seen that it is barred.
     pub(crate) fn settle(&self) {
         self.settle_deques();
         if let Some(yields) = &self.yields {

@@ -23,7 +23,7 @@
 //!    dropped by whoever frees.
 //! 6. `waking`: of a future, by everybody, see [`waking`](super::waking). Those who could wake it hold a share of the block
 //!    together, counted as a reference: until its end, and from then on while there is one of them. A future stays where it is
-//!    until it is dropped there; between two polls its payload is nobody's, and the worker that polls it next got it through that
+//!    until it is dropped there; between two polls its payload has no owner, and the worker that polls it next got it through that
 //!    word.
 //! 5. `link`: the home, or a tagged side record; changes once, from the former to the latter. The home of a view's task
 //!    is a share of the view, given back by whoever frees.

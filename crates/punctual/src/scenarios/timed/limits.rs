@@ -122,7 +122,7 @@ fn the_keeper_hands_its_spare_over() {
     });
 }
 
-/// A spare comes free while a limit waits for somebody to watch the clock.
+/// A spare comes free while a limit waits for a thread that watches the clock.
 #[test]
 fn the_keeper_gets_the_spare_that_comes_free() {
     explore(|| {

@@ -340,8 +340,8 @@ impl Header {
         }
     }
 
-    /// Ends what the body left, which nobody can take any more: the handle goes, or was gone when the outcome was fixed. A failure
-    /// that nobody has read is told to the pool's sink.
+    /// Ends what the body left, which no join can take any more: the handle goes, or was gone when the outcome was fixed. A failure
+    /// that no join has read is told to the pool's sink.
     ///
     /// # Safety
     /// The block lives, the task is resolved with this end, `Finished` or `Panicked`, and its result is the caller's by rule 3.
