@@ -8,7 +8,7 @@ use punctual::Pool;
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -28,6 +28,9 @@ thread_local! {
 /// The seed of the round that this process is in.
 pub(crate) static SEED: AtomicU64 = AtomicU64::new(0);
 
+/// A process that has failed stays for a debugger.
+pub(crate) static HOLD: AtomicBool = AtomicBool::new(false);
+
 /// The payload of each panic that the round makes itself.
 #[derive(Debug)]
 pub(crate) struct Own;
@@ -39,6 +42,10 @@ pub(crate) const FAILURE: &str = "fails now and then";
 pub(crate) fn fail(what: &str) -> ! {
     eprintln!("chaos: seed {}: {what}", SEED.load(Relaxed));
     eprintln!("{}", std::backtrace::Backtrace::force_capture());
+    while HOLD.load(Relaxed) {
+        eprintln!("held for a debugger: process {}", std::process::id());
+        std::thread::park();
+    }
     std::process::abort();
 }
 

@@ -17,6 +17,7 @@ mod supervisor;
 mod world;
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 const HELP: &str = "\
@@ -26,7 +27,7 @@ punctual-chaos [--seconds N] [--first SEED] [--hold]   new seeds for so long (60
 punctual-chaos --seed SEED [--repeat N] [--hold]       one seed, so often (once)
 punctual-chaos --list                                  the actions, their weights and their verbs
 
---hold  keeps a process that has locked up for a debugger
+--hold  keeps a process that has failed for a debugger
 ";
 
 #[derive(Default)]
@@ -103,10 +104,11 @@ fn main() -> ExitCode {
 /// Plays rounds in this process; the first failure ends it.
 fn play(read: &Arguments, first: u64, time: Duration) {
     ledger::allow_own_panics_only();
+    ledger::HOLD.store(read.hold, Relaxed);
     let began = Instant::now();
     let one = |seed| {
         println!("seed {seed}");
-        println!("made {}", round::run(seed, read.hold));
+        println!("made {}", round::run(seed));
     };
     if let Some(seed) = read.seed {
         (0..read.repeat.unwrap_or(1)).for_each(|_| one(seed));

@@ -42,7 +42,7 @@ fn name_of(at: usize) -> &'static str {
 }
 
 /// Runs one round, watched; how many closures it made.
-pub(crate) fn run(seed: u64, hold: bool) -> usize {
+pub(crate) fn run(seed: u64) -> usize {
     SEED.store(seed, Relaxed);
     let progress = Arc::new(Progress {
         settings: Mutex::default(),
@@ -60,11 +60,11 @@ pub(crate) fn run(seed: u64, hold: bool) -> usize {
             made
         }
         Err(RecvTimeoutError::Disconnected) => fail("the round's own thread panicked"),
-        Err(RecvTimeoutError::Timeout) => report_lock_up(&progress, hold),
+        Err(RecvTimeoutError::Timeout) => report_lock_up(&progress),
     }
 }
 
-fn report_lock_up(progress: &Progress, hold: bool) -> ! {
+fn report_lock_up(progress: &Progress) -> ! {
     eprintln!("chaos: seed {}: locked up for {LIMIT:?}", SEED.load(Relaxed));
     eprintln!("settings: {}", crate::world::lock(&progress.settings));
     for (n, doing) in progress.doing.iter().enumerate() {
@@ -87,12 +87,6 @@ fn report_lock_up(progress: &Progress, hold: bool) -> ! {
         }
         Ok(None) => eprintln!("dump: the pool is gone"),
         Err(_) => eprintln!("dump: it hangs too"),
-    }
-    if hold {
-        eprintln!("held for a debugger: process {}", std::process::id());
-        loop {
-            std::thread::park();
-        }
     }
     fail("no end in time");
 }

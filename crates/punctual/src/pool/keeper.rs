@@ -14,6 +14,7 @@ use super::leader::Leads;
 use super::state::State;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, SeqCst};
 use crate::sync::{Arc, atomic};
+use crate::task::as_watchdog_of;
 use crate::time::{Place, Wait, Waked, deadline_after};
 use crate::worker::idle::Bed;
 
@@ -72,7 +73,7 @@ impl Engine {
         let number = self.next_worker_number();
         let (engine, bed) = (self.clone(), bed.clone());
         let body = move || {
-            engine.keep(&bed);
+            as_watchdog_of(engine.top().identity(), engine.identity(), || engine.keep(&bed));
             engine.keeper_leaves(number);
             // Also for this clock: since the keeper decided to leave, others were told that there is one.
             engine.offer_spare();

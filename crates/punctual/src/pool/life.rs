@@ -15,7 +15,7 @@ use crate::task::block::Entry;
 use crate::task::home::{Home, Removal};
 use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
-use crate::task::{Here, Outcome, TaskInfo, Token, contain, here, visit};
+use crate::task::{Here, Outcome, TaskInfo, Token, contain, here, is_watchdog_of, visit};
 use crate::time::{Place, Wait, Waked, deadline_after};
 use std::time::Duration;
 
@@ -347,10 +347,11 @@ impl Engine {
         self.state() >= State::Shutdown && self.room.producers().gate.workers() == 0
     }
 
-    /// Whether the pool's end depends on the calling thread: it is one of its workers, or it is ending the pool.
+    /// Whether the pool's end depends on the calling thread: it is one of its workers or its watchdog, or it is ending the pool.
     pub(crate) fn is_own_thread(&self) -> bool {
         let pool = self.top().identity();
         here(|here| here.host().is_some_and(|host| host.pool == pool))
+            || is_watchdog_of(pool)
             || (self.state() == State::Tidying && *self.life.tidying.lock() == Some(this_thread()))
     }
 

@@ -72,6 +72,26 @@ pub(crate) struct Host<'a> {
 }
 
 local! {
+    /// The pool, and its part, whose watchdog this thread is.
+    static WATCHDOG_OF: Cell<Option<(usize, usize)>> = Cell::new(None);
+}
+
+/// This thread is the watchdog of a part of a pool while `watch` runs: hooks and drops of the user's that it calls are on one of
+/// the pool's own threads.
+pub(crate) fn as_watchdog_of<R>(pool: usize, part: usize, watch: impl FnOnce() -> R) -> R {
+    WATCHDOG_OF.with(|of| of.set(Some((pool, part))));
+    let answer = watch();
+    WATCHDOG_OF.with(|of| of.set(None));
+    answer
+}
+
+pub(crate) fn is_watchdog_of(pool: usize) -> bool {
+    WATCHDOG_OF
+        .with(Cell::get)
+        .is_some_and(|(watched, _)| watched == pool)
+}
+
+local! {
     static CURRENT: Cell<*const Frame<'static>> = Cell::new(null());
 }
 
@@ -313,7 +333,9 @@ impl<'a> Here<'a> {
     /// For a manual clock, and for the question "is this my own worker".
     pub(crate) fn place(&self) -> Place {
         match self.host() {
-            None => Place::Outside,
+            None => WATCHDOG_OF
+                .with(Cell::get)
+                .map_or(Place::Outside, |(_, part)| Place::Task(part)),
             Some(host) => Place::Task(host.identity),
         }
     }

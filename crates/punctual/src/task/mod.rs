@@ -60,7 +60,7 @@ pub use current::{CurrentTask, current, sleep};
 pub use info::{Outcome, Priority, TaskInfo};
 pub use token::{Cancelled, Token};
 
-pub(crate) use current::{Frame, Here, Host, here, is_inside};
+pub(crate) use current::{Frame, Here, Host, as_watchdog_of, here, is_inside, is_watchdog_of};
 pub(crate) use info::panic_text;
 
 use std::any::Any;

@@ -1,11 +1,11 @@
 //! Workers that are started, kept, replaced and retired.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, task};
+use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, Reject, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 const NOTHING: Duration = Duration::ZERO;
@@ -256,4 +256,57 @@ fn after_a_blocking_section_no_more_tasks_run_at_once_than_before() {
         assert!(pool.wait_idle(LONG));
         assert_eq!(at_once.most(), 1);
     }
+}
+
+/// Submits when it is dropped, and says whether it was let in.
+struct SubmitsAtDrop(Executor, Sender<bool>);
+
+impl Drop for SubmitsAtDrop {
+    fn drop(&mut self) {
+        let is_in = self.0.execute(|| ()).is_ok();
+        self.1.send(is_in).expect("the test waits for this");
+    }
+}
+
+/// The watchdog drops the closure of a task that expires while every worker is held. What that drop submits to the full pool must
+/// not wait for room there: the thread that keeps the clock would wait for it.
+#[test]
+fn a_drop_on_the_watchdog_does_not_wait_for_room() {
+    in_time(|| {
+        let clock = Clock::manual();
+        let pool = Pool::builder("watched")
+            .core_threads(1)
+            .max_threads(1)
+            .spare_threads(1)
+            .queue(Queue::bounded(2))
+            .on_full(Reject::Block(HOUR))
+            .clock(&clock)
+            .build()
+            .expect("valid settings");
+        // Held inside the library, so that the clock can be moved.
+        let (begun, has_begun) = channel();
+        let held = pool
+            .submit(move || {
+                begun.send(()).expect("the test waits for this");
+                task::sleep(2 * HOUR)
+            })
+            .expect("room");
+        has_begun.recv().expect("it runs");
+        let (tell, told) = channel();
+        let submits = SubmitsAtDrop(pool.executor(), tell);
+        let expires = pool
+            .task(move || drop(submits))
+            .expires_in(SECOND)
+            .submit()
+            .expect("room");
+        let other = pool.submit(|| ()).expect("room");
+        // Full also when one of the two is gone.
+        pool.set_capacity(1).expect("valid");
+        clock.advance(2 * SECOND);
+        assert!(expires.join().expect_err("it expired").is_expired());
+        assert!(!told.recv().expect("dropped on the watchdog"), "there is no room");
+        held.cancel();
+        other.join().expect("it runs when the worker is free");
+        assert!(pool.close().terminated);
+    });
 }
