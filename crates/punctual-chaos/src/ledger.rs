@@ -4,12 +4,13 @@
 //! twice, a probe is dropped twice, or a value arrives at a handle that is not its own; at the end of the round it tells what
 //! was never dropped. A failure prints the seed and aborts the process, so that the supervisor sees it whatever thread it is on.
 
-use punctual::Pool;
+use punctual::{Control, Pool, Stats};
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The most closures of one round.
@@ -28,6 +29,9 @@ thread_local! {
 /// The seed of the round that this process is in.
 pub(crate) static SEED: AtomicU64 = AtomicU64::new(0);
 
+/// The pool of the round, for the report of a failure.
+pub(crate) static POOL: Mutex<Option<Control>> = Mutex::new(None);
+
 /// A process that has failed stays for a debugger.
 pub(crate) static HOLD: AtomicBool = AtomicBool::new(false);
 
@@ -41,6 +45,26 @@ pub(crate) const FAILURE: &str = "fails now and then";
 /// Ends the process: the round has failed.
 pub(crate) fn fail(what: &str) -> ! {
     eprintln!("chaos: seed {}: {what}", SEED.load(Relaxed));
+    let control = POOL.lock().map_or(None, |pool| pool.clone());
+    // On a thread of its own: it may hang on what the round failed with.
+    let (tell, told) = channel();
+    std::thread::spawn(move || tell.send(control.and_then(|control| control.stats())));
+    if let Ok(Some(stats)) = told.recv_timeout(Duration::from_secs(2)) {
+        let Stats {
+            state,
+            threads,
+            idle,
+            spare,
+            keepers,
+            active,
+            queued,
+            suspended,
+            pending_timers,
+            ..
+        } = stats;
+        eprintln!("pool: {state:?}, {threads} threads, {idle} idle, {spare} spare, {keepers} watchdogs");
+        eprintln!("tasks: {active} active, {queued} queued, {suspended} suspended, {pending_timers} delayed");
+    }
     eprintln!("{}", std::backtrace::Backtrace::force_capture());
     while HOLD.load(Relaxed) {
         eprintln!("held for a debugger: process {}", std::process::id());

@@ -6,7 +6,7 @@
 use crate::actions::{ACTIONS, Action, Actor, ENDS, OFF, draw};
 use crate::body::contained;
 use crate::gate::outside;
-use crate::ledger::{DOING, SEED, await_the_end, fail, ignore};
+use crate::ledger::{DOING, POOL, SEED, await_the_end, fail, ignore};
 use crate::settings::{self, Settings, micros};
 use crate::world::World;
 use fastrand::Rng;
@@ -97,6 +97,7 @@ fn play(seed: u64, progress: &Progress) -> usize {
     *crate::world::lock(&progress.settings) = settings.text.clone();
     let world = World::new(pool, &settings);
     *crate::world::lock(&progress.world) = Some(world.clone());
+    *crate::world::lock(&POOL) = Some(world.control.clone());
     let steps = 20 + rng.usize(0..300);
     let actors = rng.usize(4..=ACTORS);
     let ends_early = rng.u8(0..3) == 0;

@@ -718,9 +718,12 @@ impl Attached for Engine {
         let has_local = !self.room.is_paused() && !self.room.are_deques_empty();
         let has_work = !self.room.looks_empty() || has_local || !self.timers.due.looks_empty();
         let stirring = usize::from(sleepers > 0 && has_work);
-        // The last worker of a closed pool has left, and ends the pool after that.
-        let is_ending =
-            reading.state() >= State::Shutdown && reading.workers() == 0 && !self.annexes.look_occupied();
+        // The last worker of a closed pool has left, and ends the pool after that; unless it is left to a thread that runs one of
+        // its tasks in place, which may wait for this clock.
+        let is_ending = reading.state() >= State::Shutdown
+            && reading.workers() == 0
+            && self.visitors() == 0
+            && !self.annexes.look_occupied();
         // It lets itself go when everybody has been told.
         let ending = usize::from(is_ending && self.life.anchor.lock().is_some());
         reading.workers() + stirring + ending

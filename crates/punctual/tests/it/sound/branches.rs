@@ -1,7 +1,7 @@
 //! Both branches of `join`, scopes and lanes that are disposed of around them.
 
 use crate::support::{LONG, in_time, on_worker, quiet_panic, single, until};
-use punctual::{Capacity, Executor, Lane, Pool, Queue, future, task};
+use punctual::{Capacity, Clock, Executor, Lane, Pool, Queue, future, task};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -428,4 +428,42 @@ fn block_on_in_the_destructor_of_a_thread_local_gives_its_value() {
     .join()
     .unwrap();
     assert_eq!(told.into_iter().collect::<Vec<_>>(), [Some(3), Some(4)]);
+}
+
+/// A branch that its caller runs, from outside of a pool whose workers have left, is the last that the pool waits for: the clock that
+/// it waits for can be moved.
+#[test]
+fn a_branch_run_outside_of_a_closed_pool_can_wait_for_a_manual_clock() {
+    in_time(|| {
+        let clock = Clock::manual();
+        let pool = Pool::builder("branches")
+            .core_threads(1)
+            .clock(&clock)
+            .build()
+            .expect("valid settings");
+        // No worker takes the branch.
+        pool.pause();
+        let (begun, has_begun) = channel();
+        let caller = pool.clone();
+        let joins = std::thread::spawn(move || {
+            caller.join(
+                || (),
+                || {
+                    begun.send(()).expect("the test waits for this");
+                    task::sleep(Duration::from_secs(1)).expect("not asked to stop");
+                },
+            )
+        });
+        has_begun.recv().expect("the caller runs the branch");
+        pool.shutdown();
+        while pool.stats().threads > 0 {
+            std::thread::yield_now();
+        }
+        // It is no thread of the pool: the clock does not wait for it to lie down.
+        while !joins.is_finished() {
+            clock.advance(Duration::from_secs(1));
+        }
+        joins.join().expect("no panic");
+        assert!(pool.close().terminated);
+    });
 }
