@@ -48,7 +48,7 @@ pub(crate) fn fail(what: &str) -> ! {
     let control = POOL.lock().map_or(None, |pool| pool.clone());
     // On a thread of its own: it may hang on what the round failed with.
     let (tell, told) = channel();
-    std::thread::spawn(move || tell.send(control.and_then(|control| control.stats())));
+    std::thread::spawn(move || drop(tell.send(control.and_then(|control| control.stats()))));
     if let Ok(Some(stats)) = told.recv_timeout(Duration::from_secs(2)) {
         let Stats {
             state,
