@@ -95,6 +95,7 @@ impl Engine {
 
     fn keep(&self, bed: &Arc<Bed>) {
         let mut idle_since = None;
+        let mut has_led = false;
         loop {
             bed.make();
             // After the bed was made: whoever leaves last calls.
@@ -107,6 +108,8 @@ impl Engine {
                 let is_over = end.is_some_and(|end| end <= self.clock.tick());
                 if is_alone || (!is_needed && is_over) {
                     book.watch.keeper = None;
+                    drop(book);
+                    self.pass_the_clock_on(has_led);
                     return;
                 }
                 let led = if is_needed {
@@ -123,6 +126,10 @@ impl Engine {
                 };
                 (led.or(end), led.is_some())
             };
+            if !leads {
+                self.pass_the_clock_on(has_led);
+            }
+            has_led = leads;
             let wait = Wait {
                 word: &bed.word,
                 mask: Bed::CALLED,
@@ -138,6 +145,15 @@ impl Engine {
                     self.fire();
                 }
             }
+        }
+    }
+
+    /// The keeper has led and does not any more: workers that lay down beside it are not watching the clock, so one gets up and does.
+    fn pass_the_clock_on(&self, has_led: bool) {
+        if has_led && self.needs_leader() {
+            // See `Worker::stop_searching`.
+            atomic::fence(SeqCst);
+            self.idle.notify();
         }
     }
 

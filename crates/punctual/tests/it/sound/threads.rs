@@ -1,7 +1,7 @@
 //! Workers that are started, kept, replaced and retired.
 
 use crate::support::{LONG, hold, in_time, until};
-use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, Reject, task};
+use punctual::{Clock, Executor, ManualClock, Pool, PoolBuilder, Queue, Reject, future, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -88,6 +88,43 @@ fn the_last_worker_sleeps_beyond_its_keep_alive_time_while_the_keeper_leads() {
     clock.advance(NOTHING);
     clock.advance(2 * MOMENT);
     until("nothing keeps the worker", || pool.stats().threads == 0);
+    assert!(in_time(move || pool.close().terminated));
+}
+
+/// A pool whose watchdog watches the clock while its only worker sleeps: the limit that it came for is gone.
+fn watched_while_the_worker_sleeps() -> (Pool, ManualClock) {
+    let (builder, clock) = by_hand(1, 1);
+    let pool = builder.spare_threads(1).keep_alive(HOUR).build().unwrap();
+    let busy = pool.submit(|| task::sleep(SECOND)).unwrap();
+    clock.advance(NOTHING);
+    let patient = pool.task(|| ()).expires_in(10 * SECOND).submit().unwrap();
+    assert_eq!(pool.stats().keepers, 1, "every worker is at work");
+    clock.advance(SECOND);
+    in_time(|| busy.join().unwrap().unwrap());
+    in_time(|| patient.join().unwrap());
+    clock.advance(NOTHING);
+    assert_eq!(pool.stats().idle, 1);
+    (pool, clock)
+}
+
+/// The watchdog is called for a time that comes before its own, has nothing to watch any more, and leaves the clock to a worker.
+#[test]
+fn the_watchdog_leaves_the_clock_to_a_worker_when_a_task_is_delayed() {
+    let (pool, clock) = watched_while_the_worker_sleeps();
+    let delayed = pool.after(SECOND, || 7).unwrap();
+    clock.advance(SECOND);
+    assert_eq!(in_time(|| delayed.join().unwrap()), 7);
+}
+
+/// The same where the pool is closed, and a future that sleeps keeps it from ending.
+#[test]
+fn the_watchdog_leaves_the_clock_to_a_worker_when_its_pool_is_closed() {
+    let (pool, clock) = watched_while_the_worker_sleeps();
+    let sleeps = pool.spawn(future::sleep(20 * SECOND)).unwrap();
+    clock.advance(NOTHING);
+    pool.shutdown();
+    clock.advance(20 * SECOND);
+    in_time(|| sleeps.join().unwrap());
     assert!(in_time(move || pool.close().terminated));
 }
 
