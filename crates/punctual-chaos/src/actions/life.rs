@@ -6,7 +6,7 @@ use crate::gate::outside;
 use crate::ledger::{await_the_end, ignore};
 use crate::settings::{self, capacity, micros};
 use crate::world::View;
-use punctual::{AtShutdown, Lanes, Pool, task::Token};
+use punctual::{AtShutdown, Lanes, Pool, State, task::Token};
 use std::time::Duration;
 
 /// The caretaker resumes too, in case a refused closure that runs here waits for a worker.
@@ -134,6 +134,17 @@ pub(super) fn close_with(actor: &mut Actor) {
     });
 }
 
+/// Waits, when it is dropped, until a pool that nothing owns any more has ended.
+struct AwaitsEnd(punctual::Control);
+
+impl Drop for AwaitsEnd {
+    fn drop(&mut self) {
+        while self.0.state().is_some_and(|state| state != State::Terminated) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
 /// A pool that is made, used and ended at once, in one of the ways there are.
 pub(super) fn short_pool(actor: &mut Actor) {
     let rng = &mut actor.rng;
@@ -150,11 +161,14 @@ pub(super) fn short_pool(actor: &mut Actor) {
         }
         _ => settings::small(rng),
     };
-    let Some(pool) = made else { return };
+    let Some(made) = made else { return };
+    // Dropped after the pool, also when a submission panics: its last tasks end on its own threads, and the round looks for them.
+    let _end = AwaitsEnd(made.control());
+    let pool = made;
     let mut handles = Vec::new();
     for n in 0..actor.rng.u8(1..12) {
         if !actor.world.ledger.has_room() {
-            return;
+            break;
         }
         let work = Work::new(&actor.world, &mut actor.rng, &[], 1);
         let id = work.id();
@@ -181,18 +195,10 @@ pub(super) fn short_pool(actor: &mut Actor) {
             pool.shutdown();
             await_the_end(&pool);
         }
-        _ => {
-            let control = pool.control();
-            drop(pool);
-            // Detached, or stopped: its last tasks end on its own threads.
-            while control
-                .state()
-                .is_some_and(|state| state != punctual::State::Terminated)
-            {
-                std::thread::sleep(Duration::from_micros(100));
-            }
-        }
+        _ => {}
     }
+    // If it is open it is detached, or stopped.
+    drop(pool);
     for (id, handle) in handles {
         actor.world.settle(id, handle.join());
     }
