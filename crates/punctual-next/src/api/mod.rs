@@ -1,0 +1,4 @@
+//! What users type: thin verbs over the engine.
+
+pub(crate) mod handle;
+pub(crate) mod pool;

@@ -1,0 +1,138 @@
+//! [`Pool`]: the owner of an engine.
+
+use super::handle::TaskHandle;
+use crate::base::errors::{ConfigError, Rejected};
+use crate::engine::Engine;
+use crate::engine::idle::MAX_WORKERS;
+use crate::engine::lifecycle::OwnerShare;
+use crate::task::cell::{make_detached, make_joinable};
+use crate::task::context::is_worker_of;
+use crate::worker;
+use std::fmt;
+
+/// A pool of threads with one queue. The last owner to go shuts it down; its tasks are run all the same.
+#[derive(Clone)]
+pub struct Pool {
+    owner: OwnerShare,
+}
+
+impl Pool {
+    /// So many threads and a queue without a bound. Threads are started as tasks come.
+    ///
+    /// # Errors
+    /// If `threads` is 0, or larger than can be counted.
+    pub fn fixed(threads: usize) -> Result<Pool, ConfigError> {
+        Pool::bounded(threads, usize::MAX)
+    }
+
+    /// As [`Pool::fixed`], with a queue that holds so many tasks.
+    ///
+    /// # Errors
+    /// As there, and if `capacity` is 0.
+    pub fn bounded(threads: usize, capacity: usize) -> Result<Pool, ConfigError> {
+        if threads == 0 {
+            let fix = "set max_threads to 1 or more";
+            return Err(ConfigError::new(
+                "max_threads",
+                threads,
+                "a pool needs at least one thread",
+                fix,
+            ));
+        }
+        if threads > MAX_WORKERS {
+            let limit = format!("at most {MAX_WORKERS} threads can be counted");
+            return Err(ConfigError::new("max_threads", threads, limit, "lower it"));
+        }
+        if capacity == 0 {
+            let fix = "set the capacity to 1 or more";
+            return Err(ConfigError::new(
+                "capacity",
+                capacity,
+                "a queue needs a place",
+                fix,
+            ));
+        }
+        let engine = Engine::new("pool".into(), threads, capacity, worker::spawn);
+        Ok(Pool {
+            owner: OwnerShare::new(engine),
+        })
+    }
+
+    /// Runs a closure on a thread of the pool.
+    ///
+    /// # Errors
+    /// The closure comes back if the pool is full or shut down.
+    #[inline]
+    pub fn execute<F>(&self, f: F) -> Result<(), Rejected<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let engine = self.owner.engine();
+        let (task, receipt) = make_detached(engine.scheduler(), f);
+        match engine.submit(task) {
+            Ok(()) => {
+                receipt.accepted();
+                Ok(())
+            }
+            Err((task, reason)) => Err(Rejected::new(receipt.take_back(task), reason)),
+        }
+    }
+
+    /// Runs a closure on a thread of the pool; its result comes through the handle.
+    ///
+    /// # Errors
+    /// The closure comes back if the pool is full or shut down.
+    #[inline]
+    pub fn submit<F, T>(&self, f: F) -> Result<TaskHandle<T>, Rejected<F>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let engine = self.owner.engine();
+        let (task, receipt) = make_joinable(engine.scheduler(), f);
+        match engine.submit(task) {
+            Ok(()) => Ok(TaskHandle::new(receipt.accepted())),
+            Err((task, reason)) => Err(Rejected::new(receipt.take_back(task), reason)),
+        }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(crate) fn engine(&self) -> &crate::sync::Arc<Engine> {
+        self.owner.engine()
+    }
+
+    /// How many tasks wait.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.owner.engine().queue.len()
+    }
+
+    /// Refuses new tasks from now on; those that wait are run.
+    pub fn shutdown(&self) {
+        self.owner.engine().shutdown();
+    }
+
+    /// Shuts the pool down and waits until its tasks have ended and its threads are gone. True: they are. From one of the pool's own
+    /// threads it shuts down and returns.
+    pub fn close(&self) -> bool {
+        let engine = self.owner.engine();
+        engine.shutdown();
+        if is_worker_of(engine.identity()) {
+            return engine.lifecycle.is_terminated();
+        }
+        let is_over = engine.lifecycle.await_termination(None);
+        for thread in engine.threads.take_handles() {
+            // A worker contains the panics of its tasks.
+            drop(thread.join());
+        }
+        is_over
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("queued", &self.queued())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,3 @@
+//! Values that every module shares.
+
+pub(crate) mod errors;

@@ -1,0 +1,114 @@
+//! The life of a pool: open, closed, terminated.
+//!
+//! Closing is one step under the tail lock: what was accepted before it is run, nothing is accepted after it. A closed pool whose
+//! last worker has left is terminated. Until then the engine holds a reference to itself, so a task that has not ended can rely
+//! on it.
+
+use super::Engine;
+use crate::sync::Arc;
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::atomic::Ordering::{AcqRel, Release};
+use crate::sync::mutex::{Mutex, Rank};
+use crate::sync::wait_word::WaitWord;
+use std::time::{Duration, Instant};
+
+const TERMINATED: u32 = 1;
+
+/// See the module.
+pub(crate) struct Lifecycle {
+    state: WaitWord,
+    owners: AtomicUsize,
+    self_reference: Mutex<Option<Arc<Engine>>>,
+}
+
+impl Lifecycle {
+    pub(super) fn new() -> Self {
+        Lifecycle {
+            state: WaitWord::new(0),
+            owners: AtomicUsize::new(0),
+            self_reference: Mutex::new(Rank::Lifecycle, None),
+        }
+    }
+
+    pub(super) fn begin(&self, engine: &Arc<Engine>) {
+        *self.self_reference.lock() = Some(engine.clone());
+    }
+
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.state.load() & TERMINATED != 0
+    }
+
+    /// Waits for the end. False: the limit passed.
+    pub(crate) fn await_termination(&self, limit: Option<Duration>) -> bool {
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            let seen = self.state.load();
+            if seen & TERMINATED != 0 {
+                return true;
+            }
+            let left = match end {
+                Some(end) => match end.checked_duration_since(Instant::now()) {
+                    Some(left) if !left.is_zero() => Some(left),
+                    _ => return false,
+                },
+                None => None,
+            };
+            self.state.sleep(seen, left);
+        }
+    }
+}
+
+impl Engine {
+    /// Refuses new tasks from now on; what waits is run.
+    pub(crate) fn shutdown(&self) {
+        self.queue.tail().gate.is_closed = true;
+        self.idle.wake_all();
+        self.try_terminate();
+    }
+
+    /// Ends a closed pool without workers. Once.
+    pub(crate) fn try_terminate(&self) {
+        {
+            let tail = self.queue.tail();
+            if !tail.gate.is_closed || tail.gate.threads > 0 {
+                return;
+            }
+        }
+        let reference = self.lifecycle.self_reference.lock().take();
+        self.lifecycle.state.0.fetch_or(TERMINATED, Release);
+        self.lifecycle.state.wake_all();
+        // The last touch: this may free the engine, unless the caller holds it.
+        drop(reference);
+    }
+}
+
+/// One owner of a pool. The last one to go shuts the pool down.
+pub(crate) struct OwnerShare {
+    engine: Arc<Engine>,
+}
+
+impl OwnerShare {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        engine.lifecycle.owners.fetch_add(1, AcqRel);
+        OwnerShare { engine }
+    }
+
+    #[inline]
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+}
+
+impl Clone for OwnerShare {
+    fn clone(&self) -> Self {
+        OwnerShare::new(self.engine.clone())
+    }
+}
+
+impl Drop for OwnerShare {
+    fn drop(&mut self) {
+        if self.engine.lifecycle.owners.fetch_sub(1, AcqRel) == 1 {
+            self.engine.shutdown();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Models of the whole engine: submitters, workers that sleep and search, and the end of a pool.
+
+use super::Engine;
+use crate::Pool;
+use crate::sync::Arc;
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::SeqCst;
+
+fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(f);
+}
+
+/// Without an owner: until the threads are gone, which a model must wait for.
+fn await_end(engine: &Engine) {
+    assert!(engine.lifecycle.await_termination(None));
+    for thread in engine.threads.take_handles() {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_push_wakes_a_sleeper() {
+    model(2, || {
+        let pool = Pool::fixed(1).unwrap();
+        // The worker is started by the first, and is on its way to sleep, asleep or searching when the second comes.
+        let first = pool.submit(|| 1).unwrap();
+        let second = pool.submit(|| 2).unwrap();
+        assert_eq!(first.join().unwrap() + second.join().unwrap(), 3);
+        assert!(pool.close());
+    });
+}
+
+/// Two tasks that wait for each other need two workers: if the first task's worker does not wake the other one, neither ends.
+#[test]
+fn the_last_searcher_passes_the_word_on() {
+    model(1, || {
+        let pool = Pool::fixed(2).unwrap();
+        let met = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..2)
+            .map(|_| {
+                let met = met.clone();
+                pool.submit(move || {
+                    met.fetch_add(1, SeqCst);
+                    while met.load(SeqCst) < 2 {
+                        loom::thread::yield_now();
+                    }
+                })
+                .unwrap()
+            })
+            .collect();
+        for task in tasks {
+            task.join().unwrap();
+        }
+        assert!(pool.close());
+    });
+}
+
+#[test]
+fn a_close_meets_a_submission() {
+    model(2, || {
+        let pool = Pool::fixed(1).unwrap();
+        let closer = pool.clone();
+        let thread = loom::thread::spawn(move || closer.close());
+        let submitted = pool.submit(|| 7);
+        if let Ok(task) = submitted {
+            assert_eq!(task.join().unwrap(), 7);
+        }
+        assert!(thread.join().unwrap());
+        assert!(pool.close());
+    });
+}
+
+#[test]
+fn the_last_owner_goes_while_a_task_waits() {
+    model(2, || {
+        let pool = Pool::fixed(1).unwrap();
+        let engine = pool.engine().clone();
+        let task = pool.submit(|| 7).unwrap();
+        drop(pool);
+        assert_eq!(task.join().unwrap(), 7);
+        await_end(&engine);
+    });
+}

@@ -1,0 +1,8 @@
+//! One task, from submit to freed.
+
+pub(crate) mod cell;
+pub(crate) mod context;
+#[cfg(all(test, loom))]
+mod models;
+pub(crate) mod slab;
+pub(crate) mod state;
