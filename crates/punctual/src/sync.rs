@@ -11,7 +11,6 @@
 pub(crate) mod asymmetric;
 mod cycles;
 pub(crate) mod futex;
-pub(crate) mod leaning;
 pub(crate) mod lock;
 mod patience;
 pub(crate) mod process;
@@ -22,7 +21,6 @@ pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch, prefetch_to_write}
 pub(crate) use futex::sleep_exactly;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use futex::{monotonic, rough_monotonic};
-pub(crate) use leaning::{LeaningGuard, LeaningLock};
 pub(crate) use lock::{Guard, Lock};
 pub(crate) use patience::Regular;
 pub(crate) use std::sync::{Arc, Weak};
@@ -71,7 +69,7 @@ pub(crate) use door::*;
 
 /// As [`yield_now`], and to threads that are less urgent to the system, too: those a yield is not for.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
-pub(crate) fn stand_back() {
+fn stand_back() {
     #[cfg(not(any(loom, shuttle)))]
     std::thread::sleep(std::time::Duration::from_micros(50));
     #[cfg(any(loom, shuttle))]

@@ -31,7 +31,7 @@ use super::yielded::Yields;
 use super::{Capacity, Discipline, kind};
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::sync::{Guard, LeaningGuard, LeaningLock, Lock, Padded, Regular};
+use crate::sync::{Guard, Lock, Padded, Regular};
 use crate::task::Priority;
 use crate::task::record::{Dead, Slot};
 use crate::time::Clock;
@@ -57,7 +57,7 @@ pub(crate) struct Room<G> {
     pub(super) aside: AtomicU64,
     /// Mirror of [`Producers::woken`].
     pub(super) woken: AtomicU64,
-    consumers: Padded<LeaningLock<Consumers>>,
+    consumers: Padded<Lock<Consumers>>,
     pub(super) popped: Padded<Popped>,
     pub(super) fresh: Padded<Fresh>,
     pub(super) removed: Removed,
@@ -144,7 +144,7 @@ impl<G: Gate> Room<G> {
             pushed: Padded(AtomicU64::new(0)),
             aside: AtomicU64::new(0),
             woken: AtomicU64::new(0),
-            consumers: Padded(LeaningLock::leaning(Consumers {
+            consumers: Padded(Lock::new(Consumers {
                 head: Head::new(Owned::new()),
                 popped: 0,
                 taken: 0,
@@ -178,12 +178,6 @@ impl<G: Gate> Room<G> {
     /// For one who comes again and again to take.
     pub(crate) fn taker(&self) -> Taker<'_> {
         Regular::at(&self.consumers)
-    }
-
-    /// Whether the consumers' lock leans on a worker, at a glance.
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    pub(crate) fn does_lean(&self) -> bool {
-        self.consumers.does_lean()
     }
 
     /// Brings a segment to the producers, from the spares or fresh.
@@ -226,19 +220,16 @@ impl<G: Gate> Room<G> {
         }
     }
 
-    /// As [`Room::pop`], by one who comes once, and on whom the lock leans.
+    /// As [`Room::pop`], with a taker of its own.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn take_one(&self, slot: &mut Slot) -> bool {
-        let mut taker = self.taker();
-        taker.lean();
-        self.pop(slot, &mut taker, || ())
+        self.pop(slot, &mut self.taker(), || ())
     }
 
     /// The same as a worker does, that knows what [`kind`] of queue it is.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn take_one_of(&self, kind: u8, slot: &mut Slot) -> bool {
         let mut taker = self.taker();
-        taker.lean();
         match kind {
             kind::STRICT => self.pop_as::<{ kind::STRICT }>(slot, &mut taker, || ()),
             kind::AGING => self.pop_as::<{ kind::AGING }>(slot, &mut taker, || ()),
@@ -376,7 +367,7 @@ impl<G: Gate> Room<G> {
     }
 
     #[inline(always)]
-    fn take(&self, mut consumers: LeaningGuard<'_, Consumers>, slot: &mut Slot) -> Taken {
+    fn take(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
         if consumers.head.is_dry() {
             if consumers.returns.has_now() {
                 return self.take_handed(consumers, slot);

@@ -23,8 +23,8 @@ use super::atomic::AtomicU32;
 use super::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::{asymmetric, futex, is_multi_core, spin_loop, yield_now};
 
-pub(super) const FREE: u32 = 0;
-pub(super) const HELD: u32 = 1;
+const FREE: u32 = 0;
+const HELD: u32 = 1;
 
 /// Nobody sleeps, or whoever does will be woken by one who is on its way.
 const QUIET: u32 = 0;
@@ -46,34 +46,8 @@ const PAUSES: u32 = 4;
 #[derive(Debug)]
 #[cfg_attr(shuttle, allow(dead_code))]
 pub(crate) struct Raw {
-    pub(super) word: AtomicU32,
+    word: AtomicU32,
     sleepers: AtomicU32,
-}
-
-/// How a lock is taken and left.
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
-pub(crate) trait Protocol {
-    /// What must be known to leave it.
-    type Way: Copy;
-    fn lock(&self) -> Self::Way;
-    fn try_lock(&self) -> Option<Self::Way>;
-    fn unlock(&self, way: Self::Way);
-}
-
-impl Protocol for Raw {
-    type Way = ();
-    #[inline]
-    fn lock(&self) {
-        Raw::lock(self);
-    }
-    #[inline]
-    fn try_lock(&self) -> Option<()> {
-        Raw::try_lock(self).then_some(())
-    }
-    #[inline]
-    fn unlock(&self, (): ()) {
-        Raw::unlock(self);
-    }
 }
 
 #[cfg_attr(any(shuttle, all(loom, not(test))), allow(dead_code))]
@@ -96,19 +70,18 @@ impl Raw {
     #[inline]
     pub(crate) fn lock(&self) {
         if !self.try_lock() {
-            self.lock_contended(|| self.try_lock());
+            self.lock_contended();
         }
     }
 
-    /// Acquire pairs with the Release in [`Raw::leave_as`]; the model `lock_excludes` fails when either is weakened.
+    /// Acquire pairs with the Release in [`Raw::unlock`]; the model `lock_excludes` fails when either is weakened.
     #[inline]
     pub(crate) fn try_lock(&self) -> bool {
         self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
 
-    /// Waits until `try_lock` succeeds, which is tried whenever the lock is not held.
     #[cold]
-    pub(super) fn lock_contended(&self, try_lock: impl Fn() -> bool) {
+    fn lock_contended(&self) {
         for round in 1..=(SPINS + YIELDS) {
             if round <= SPINS {
                 for _ in 0..1 << round {
@@ -118,14 +91,14 @@ impl Raw {
                 yield_now();
             }
             // A look before the attempt: the read does not take the line away from the holder.
-            if self.word.load(Relaxed) != HELD && try_lock() {
+            if self.word.load(Relaxed) == FREE && self.try_lock() {
                 return;
             }
         }
         let looks = if is_multi_core() { LAST_LOOKS } else { 0 };
         for _ in 0..looks {
             (0..PAUSES).for_each(|_| spin_loop());
-            if self.word.load(Relaxed) != HELD && try_lock() {
+            if self.word.load(Relaxed) == FREE && self.try_lock() {
                 return;
             }
         }
@@ -134,7 +107,7 @@ impl Raw {
             // too many is cheaper than one too few.
             self.sleepers.store(ASLEEP, Relaxed);
             let will_be_woken = asymmetric::heavy();
-            if try_lock() {
+            if self.try_lock() {
                 return;
             }
             if will_be_woken {
@@ -145,15 +118,10 @@ impl Raw {
         }
     }
 
+    /// Frees the lock and wakes one sleeper, if there is one.
     #[inline]
     pub(crate) fn unlock(&self) {
-        self.leave_as(FREE);
-    }
-
-    /// Leaves the lock in a state that is not [`HELD`], and wakes one who waits for it.
-    #[inline]
-    pub(super) fn leave_as(&self, state: u32) {
-        self.word.store(state, Release);
+        self.word.store(FREE, Release);
         asymmetric::light();
         if self.sleepers.load(Relaxed) == ASLEEP {
             self.wake_one();
@@ -170,23 +138,26 @@ impl Raw {
 
 #[cfg(not(any(loom, shuttle)))]
 mod imp {
-    use super::{Protocol, Raw};
+    use super::Raw;
     use std::cell::UnsafeCell;
     use std::ops::{Deref, DerefMut};
 
-    /// A value behind a lock: the [`Raw`] one, unless said otherwise.
-    pub(crate) struct Lock<T, R = Raw> {
-        pub(in crate::sync) raw: R,
+    /// A value behind a lock.
+    pub(crate) struct Lock<T> {
+        raw: Raw,
         value: UnsafeCell<T>,
     }
 
-    // SAFETY: the value is reached only through a `Guard`, and a protocol gives out one at a time.
-    unsafe impl<T: Send, R: Sync> Sync for Lock<T, R> {}
+    // SAFETY: the value is reached only through a `Guard`, and [`Raw`] gives out one at a time.
+    unsafe impl<T: Send> Sync for Lock<T> {}
 
     #[cfg_attr(any(punctual_system_alloc, not(unix)), allow(dead_code))]
     impl<T> Lock<T> {
         pub(crate) const fn new(value: T) -> Self {
-            Lock::by(Raw::new(), value)
+            Lock {
+                raw: Raw::new(),
+                value: UnsafeCell::new(value),
+            }
         }
         /// Locks without giving access; [`Lock::let_go`] unlocks. For the time around a fork.
         pub(crate) fn hold(&self) {
@@ -198,45 +169,28 @@ mod imp {
         }
     }
 
-    impl<T, R> Lock<T, R> {
-        /// With this protocol.
-        pub(in crate::sync) const fn by(raw: R, value: T) -> Self {
-            Lock {
-                raw,
-                value: UnsafeCell::new(value),
-            }
-        }
-    }
-
-    impl<T, R: Protocol> Lock<T, R> {
+    impl<T> Lock<T> {
         #[inline]
-        pub(crate) fn lock(&self) -> Guard<'_, T, R> {
-            let way = self.raw.lock();
-            Guard { lock: self, way }
+        pub(crate) fn lock(&self) -> Guard<'_, T> {
+            self.raw.lock();
+            Guard { lock: self }
         }
         #[inline]
-        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T, R>> {
-            // Not `then_some`: a guard that is made and dropped unlocks, whoever holds the lock.
-            let way = self.raw.try_lock()?;
-            Some(Guard { lock: self, way })
-        }
-        /// Of one who has just come in this way.
-        #[inline]
-        pub(in crate::sync) fn guard(&self, way: R::Way) -> Guard<'_, T, R> {
-            Guard { lock: self, way }
+        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+            // Not `then_some`: a guard that is made and dropped unlocks, whichever thread holds the lock.
+            self.raw.try_lock().then(|| Guard { lock: self })
         }
     }
 
     /// Evidence that the lock is held; dropping it lets the next one in.
-    pub(crate) struct Guard<'a, T, R: Protocol = Raw> {
-        pub(in crate::sync) lock: &'a Lock<T, R>,
-        pub(in crate::sync) way: R::Way,
+    pub(crate) struct Guard<'a, T> {
+        lock: &'a Lock<T>,
     }
 
     // SAFETY: a shared guard gives out only `&T`; what it adds over `&T` is the unlock in drop, which needs ownership.
-    unsafe impl<T: Sync, R: Protocol + Sync> Sync for Guard<'_, T, R> {}
+    unsafe impl<T: Sync> Sync for Guard<'_, T> {}
 
-    impl<T, R: Protocol> Deref for Guard<'_, T, R> {
+    impl<T> Deref for Guard<'_, T> {
         type Target = T;
         #[inline]
         fn deref(&self) -> &T {
@@ -244,17 +198,17 @@ mod imp {
             unsafe { &*self.lock.value.get() }
         }
     }
-    impl<T, R: Protocol> DerefMut for Guard<'_, T, R> {
+    impl<T> DerefMut for Guard<'_, T> {
         #[inline]
         fn deref_mut(&mut self) -> &mut T {
             // SAFETY: as above, and `&mut self` makes this the only reference made from the guard.
             unsafe { &mut *self.lock.value.get() }
         }
     }
-    impl<T, R: Protocol> Drop for Guard<'_, T, R> {
+    impl<T> Drop for Guard<'_, T> {
         #[inline]
         fn drop(&mut self) {
-            self.lock.raw.unlock(self.way);
+            self.lock.raw.unlock();
         }
     }
 }
@@ -284,14 +238,6 @@ mod imp {
 
 pub(crate) use imp::{Guard, Lock};
 
-#[cfg(not(any(loom, shuttle)))]
-impl<T, R> std::fmt::Debug for Lock<T, R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Lock")
-    }
-}
-
-#[cfg(any(loom, shuttle))]
 impl<T> std::fmt::Debug for Lock<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Lock")

@@ -1,45 +1,40 @@
-//! Whoever takes a lock again and again: it leans on him, or he stays away for a while where others come as often.
+//! Adaptive back-off of a worker on a contended lock.
 //!
-//! In: a lock that a worker takes for each task. Out: the lock, or a while has passed. Beside it what the worker knows of it from
-//! the last time.
+//! In: a lock that a worker takes for each task. Out: the lock, or a short spin has passed and the caller takes the lock as any
+//! other thread does.
 
-use super::leaning::{Lean, LeaningGuard, LeaningLock};
 #[cfg(not(any(loom, shuttle)))]
 use super::spin_loop;
+use super::{Guard, Lock};
 
-/// One of those.
+/// A worker's handle of the lock that it takes for each task, with its back-off.
 #[derive(Debug)]
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) struct Regular<'a, T> {
-    lean: Lean<'a, T>,
-    habit: Habit,
+    lock: &'a Lock<T>,
     patience: Patience,
     /// The time was needed, the last time he had the lock: he reads it before.
     pub(crate) asks_for_the_time: bool,
 }
 
 impl<'a, T> Regular<'a, T> {
-    pub(crate) fn at(lock: &'a LeaningLock<T>) -> Self {
+    pub(crate) fn at(lock: &'a Lock<T>) -> Self {
         Regular {
-            lean: Lean::on(lock),
-            habit: Habit::new(),
+            lock,
             patience: Patience::default(),
             asks_for_the_time: false,
         }
     }
 
     /// Whether this is the lock.
-    pub(crate) fn is_at(&self, lock: &LeaningLock<T>) -> bool {
-        std::ptr::eq(self.lean.lock(), lock)
+    pub(crate) fn is_at(&self, lock: &Lock<T>) -> bool {
+        std::ptr::eq(self.lock, lock)
     }
 
-    /// Tries to take the lock. One who finds it taken stays away for a while.
+    /// Tries to take the lock; spins for a while if it is taken.
     #[inline(always)]
-    pub(crate) fn try_lock(&mut self) -> Option<LeaningGuard<'a, T>> {
-        if let Some(guard) = self.lean.try_lock() {
-            return Some(guard);
-        }
-        let guard = self.lean.lock().try_lock();
+    pub(crate) fn try_lock(&mut self) -> Option<Guard<'a, T>> {
+        let guard = self.lock.try_lock();
         #[cfg(not(any(loom, shuttle)))]
         if guard.is_some() {
             self.patience.was_free();
@@ -48,60 +43,9 @@ impl<'a, T> Regular<'a, T> {
         }
         guard
     }
-
-    /// See [`Lean::abandon`].
-    pub(crate) fn abandon(&self) {
-        self.lean.abandon();
-    }
-
-    /// Now and then, by one who is alone with it: lets it lean if that is his habit.
-    pub(crate) fn lean(&mut self) {
-        if self.habit.look(self.lean.leans()) {
-            self.lean.lean();
-        }
-    }
 }
 
-/// When a thread lets a lock lean on it: soon, but the later the more often it was taken away of late.
-#[derive(Debug)]
-struct Habit {
-    leans: bool,
-    /// Looks that pass after it was taken away; and how many of them are left.
-    wait: u32,
-    left: u32,
-}
-
-impl Habit {
-    /// With some sixty tasks between two looks, a few hundred thousand tasks.
-    const LONGEST: u32 = 4096;
-
-    fn new() -> Self {
-        Habit {
-            leans: false,
-            wait: 1,
-            left: 0,
-        }
-    }
-
-    /// A look, with what the thread knows: whether it leans. Says whether it should from now on.
-    fn look(&mut self, leans: bool) -> bool {
-        if leans {
-            self.leans = true;
-            self.wait = (self.wait - self.wait.div_ceil(8)).max(1);
-            return false;
-        }
-        if std::mem::take(&mut self.leans) {
-            self.left = self.wait;
-            self.wait = (self.wait * 4).min(Self::LONGEST);
-        }
-        let is_time = self.left == 0;
-        self.left = self.left.saturating_sub(1);
-        self.leans = is_time;
-        is_time
-    }
-}
-
-/// How long he stays away: the longer, the more often it was found taken of late.
+/// The length of the back-off: the longer, the more often the lock was found taken of late.
 ///
 /// Two workers with tiny tasks spend more time on getting the queue's lines from each other's caches than on the tasks. If one of
 /// them stays away for a while, the other does the work of both in the time of one. Where tasks take longer than the lock is held,
@@ -136,7 +80,7 @@ impl Patience {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::{Habit, Patience};
+    use super::Patience;
 
     #[test]
     fn who_finds_it_taken_now_and_then_stays_away_no_longer_and_who_always_does_for_the_longest() {
@@ -151,24 +95,5 @@ mod tests {
             patience.was_free();
         }
         assert_eq!(patience.0, Patience::MOST - 1);
-    }
-
-    #[test]
-    fn a_habit_waits_the_longer_the_more_often_it_was_in_vain() {
-        let mut habit = Habit::new();
-        let mut looks_until_it_leans = || {
-            let looks = (0..).find(|_| habit.look(false)).unwrap();
-            assert!(!habit.look(true), "it leans");
-            looks
-        };
-        assert_eq!(looks_until_it_leans(), 0);
-        let waits: Vec<u32> = (0..13).map(|_| looks_until_it_leans()).collect();
-        assert!(waits.is_sorted(), "{waits:?}");
-        assert_eq!(waits[0], 1);
-        assert!(waits[12] > 1000 && waits[12] <= Habit::LONGEST, "{waits:?}");
-        // It stays for long, and the next time is soon again.
-        (0..100).for_each(|_| assert!(!habit.look(true)));
-        assert!(!habit.look(false));
-        assert!(habit.look(false));
     }
 }

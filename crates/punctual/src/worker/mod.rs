@@ -113,10 +113,7 @@ pub(crate) fn main(engine: &Arc<Engine>, post: &Arc<Post>) -> Option<Departure> 
             Some(local) => local.enter(work),
             None => work(),
         };
-        let Some(departure) = departure else {
-            worker.abandon();
-            return None;
-        };
+        let departure = departure?;
         worker.leave_deque();
         worker.leave_yields();
         engine.look_after_waits();

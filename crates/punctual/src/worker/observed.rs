@@ -26,9 +26,6 @@ impl Worker<'_> {
         } else {
             self.run_observed(runner, slot, count);
         }
-        if !MEASURES && count.is_multiple_of(TIME_EVERY) {
-            self.lean();
-        }
         if KIND != kind::PLAIN {
             // An emptied slot still tells what it held.
             self.post.counters.ended_at(slot.class().priority().number());
@@ -93,22 +90,6 @@ impl Worker<'_> {
         if engine.clock.is_manual() {
             self.post.label.lock().take();
         }
-        if timed {
-            self.lean();
-        }
-    }
-
-    /// Now and then, not with each task: a pool's only worker shares the consumers' lock with hardly anybody. Not if the task has
-    /// forked, in the child: who held the lock may not be here.
-    fn lean(&mut self) {
-        if self.engine.size().max == 1 && !self.engine.is_forked() {
-            self.taker.lean();
-        }
-    }
-
-    /// In a forked child: nothing of the pool may be touched any more, whoever held its locks is not here.
-    pub(super) fn abandon(&self) {
-        self.taker.abandon();
     }
 
     /// Notes the task in the slot, and what came of it on its way.
@@ -132,32 +113,5 @@ impl Worker<'_> {
             recording.stole(self.post.number, subject, begin);
         }
         tape.begin(subject, begin);
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use crate::{Executor, Pool};
-
-    /// Asked from inside the second task, since the first may lean only when it is over.
-    fn leans(workers: usize) -> bool {
-        let pool = Pool::fixed(workers).unwrap();
-        let engine = Executor::engine(&pool).clone();
-        pool.submit(|| ()).unwrap().join().unwrap();
-        let leans = pool
-            .submit(move || engine.room.does_lean())
-            .unwrap()
-            .join()
-            .unwrap();
-        assert!(pool.close().terminated);
-        leans
-    }
-
-    #[test]
-    fn the_lock_leans_on_a_pools_only_worker_and_on_none_of_two() {
-        assert!(leans(1));
-        for _ in 0..20 {
-            assert!(!leans(2));
-        }
     }
 }

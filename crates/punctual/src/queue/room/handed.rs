@@ -16,7 +16,7 @@ use super::{Consumers, Room, Taken};
 use crate::queue::deque::in_one_order;
 use crate::queue::producers::{Gate, Producers};
 use crate::queue::segment::SAMPLE_EVERY;
-use crate::sync::LeaningGuard;
+use crate::sync::Guard;
 use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use crate::task::block::Entry;
 use crate::task::record::{Arrival, Dead, Slot};
@@ -103,7 +103,7 @@ impl<G: Gate> Room<G> {
     /// As [`Room::take`], where the chain has ended and these come next.
     #[cold]
     #[inline(never)]
-    pub(super) fn take_handed(&self, mut consumers: LeaningGuard<'_, Consumers>, slot: &mut Slot) -> Taken {
+    pub(super) fn take_handed(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
         let won = self.take_first_handed(&mut consumers, slot);
         drop(consumers);
         match won {

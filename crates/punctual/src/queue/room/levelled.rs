@@ -9,7 +9,7 @@ use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
 use crate::queue::recent::Came;
 use crate::queue::segment::Owned;
-use crate::sync::LeaningGuard;
+use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::task::record::Slot;
 use crate::task::{Class, block::Header};
@@ -20,7 +20,7 @@ impl<G: Gate> Room<G> {
     #[inline(always)]
     pub(super) fn take_from_levels<const KIND: u8>(
         &self,
-        mut guard: LeaningGuard<'_, Consumers>,
+        mut guard: Guard<'_, Consumers>,
         slot: &mut Slot,
         came: &mut Came,
     ) -> Taken {

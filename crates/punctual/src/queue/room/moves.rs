@@ -9,7 +9,7 @@
 
 use super::{Consumers, FRONT, Room, Taken};
 use crate::queue::producers::Gate;
-use crate::sync::{Arc, LeaningGuard};
+use crate::sync::{Arc, Guard};
 use crate::task::block::{Entry, Reference};
 use crate::task::home::{Destination, Removal};
 use crate::task::record::{Dead, Moved, Slot};
@@ -146,11 +146,7 @@ impl<G: Gate> Room<G> {
 
     /// As [`Room::take`], where something waits at the front.
     #[cold]
-    pub(super) fn take_from_front(
-        &self,
-        mut consumers: LeaningGuard<'_, Consumers>,
-        slot: &mut Slot,
-    ) -> Taken {
+    pub(super) fn take_from_front(&self, mut consumers: Guard<'_, Consumers>, slot: &mut Slot) -> Taken {
         let won = self.take_front(&mut consumers, slot);
         drop(consumers);
         if won {
