@@ -9,20 +9,20 @@
 //! [shuttle]: https://docs.rs/shuttle
 
 pub(crate) mod asymmetric;
-mod cycles;
 pub(crate) mod futex;
 pub(crate) mod lock;
 mod patience;
+mod prefetch;
 pub(crate) mod process;
 pub(crate) mod thread;
 pub(crate) mod wait;
 
-pub(crate) use cycles::{are_cycles_trusted, cycles, prefetch, prefetch_to_write};
 pub(crate) use futex::sleep_exactly;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use futex::{monotonic, rough_monotonic};
 pub(crate) use lock::{Guard, Lock};
 pub(crate) use patience::Regular;
+pub(crate) use prefetch::{prefetch, prefetch_to_write};
 pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use wait::WaitWord;
 

@@ -12,7 +12,6 @@ use super::engine::Engine;
 use super::line::Permit;
 use crate::Reason;
 use crate::queue::producers::Producers;
-use crate::queue::recent::Came;
 use crate::queue::{Capacity, Refusal};
 use crate::sync::{Arc, Guard};
 use crate::task::Class;
@@ -121,11 +120,9 @@ impl Engine {
         mut payload: P,
     ) -> Result<bool, Refused<P>> {
         let stamp = self.idle.read().searchers() == 0;
-        // Before the lock: others need not wait for that.
-        let came = if AGED { Came::now() } else { Came::default() };
         let mut producers = self.room.producers();
         if producers.are_levels_open() {
-            match producers.push_to_level::<AGED, P>(&self.room, class, payload, came, stamp, &self.clock) {
+            match producers.push_to_level::<AGED, P>(&self.room, class, payload, stamp, &self.clock) {
                 Ok(()) => {
                     drop(producers);
                     return Ok(self.idle.notify());

@@ -11,9 +11,6 @@ use std::time::Duration;
 /// Levels of a queue that was not told otherwise: those with a name.
 const DEFAULT_LEVELS: usize = 4;
 
-/// From this step on arrivals go by the rough clock where each would be read: a hundredth of a step is more than that is wrong by.
-const SLOW: Duration = Duration::from_secs(1);
-
 /// The step of a queue that was given no rule.
 const DEFAULT_STEP: Duration = Duration::from_secs(1);
 
@@ -91,12 +88,6 @@ impl Discipline {
         matches!(self.rule, Rule::Strict)
     }
 
-    /// Whether steps are so long that the last tick of the system's clock, some milliseconds old, is near enough: a reading
-    /// of the exact time costs as much as the rest of a submission.
-    pub(super) fn ages_slowly(&self) -> bool {
-        self.step().is_some_and(|step| step >= SLOW)
-    }
-
     /// How long a task waits before it counts as one of the next level; `None` where waiting does not count.
     pub(crate) fn step(&self) -> Option<Duration> {
         match &self.rule {
@@ -133,8 +124,9 @@ impl PriorityQueue {
     }
 
     /// A task counts as one level more urgent for each `step` it has waited. So once a task of level `l` has waited for
-    /// `l * step`, nothing submitted after it is taken before it. (It may count so up to a 64th of a step earlier, never
-    /// later.) The default, with a step of one second.
+    /// `l * step`, nothing submitted after it is taken before it. The system's coarse
+    /// clock measures the wait: a task may count so one tick of it (1 to 10 ms) early or late. A manual clock is exact. The
+    /// default, with a step of one second.
     pub fn aging(mut self, step: Duration) -> Self {
         self.settings.aging = Some(step);
         self

@@ -16,7 +16,6 @@ mod tails;
 use super::chain::{Head, Tail};
 use super::counts::PerLevel;
 use super::levels::Discipline;
-use super::recent::Recent;
 use super::rules::{LEVELS, Rule};
 use super::segment::Owned;
 use crate::sync::atomic::AtomicU32;
@@ -62,8 +61,6 @@ pub(super) struct Tails {
     /// The level that needs a segment.
     wanting: usize,
     ages: bool,
-    /// The latest time of arrival: none is earlier than the one before, and none later than it was.
-    recent: Recent,
     /// Of each level, records that lie at the front.
     front: PerLevel,
     /// Tasks of each level that have no record.
@@ -82,7 +79,6 @@ pub(super) struct Heads {
     ranks: [u64; LEVELS],
     rule: Rule,
     clock: Clock,
-    recent: Recent,
     /// Of each level, records that left it without a worker that took them.
     untaken: PerLevel,
     /// Of each level, tasks that workers took from the front.
@@ -100,13 +96,8 @@ struct Line<E> {
     number: u64,
 }
 
-/// How far off the times may be that a rule goes by.
-fn recent_of(discipline: &Discipline, clock: &Clock) -> Recent {
-    Recent::new(discipline.step().unwrap_or_default(), clock)
-}
-
 impl Tails {
-    pub(super) fn new(discipline: &Discipline, clock: &Clock) -> Self {
+    pub(super) fn new(discipline: &Discipline) -> Self {
         let line = |_| Line {
             end: Tail::new(Owned::new()),
             number: 0,
@@ -117,7 +108,6 @@ impl Tails {
             last: discipline.levels - 1,
             wanting: 0,
             ages: discipline.is_aging(),
-            recent: recent_of(discipline, clock).or_rough(discipline.ages_slowly()),
             front: PerLevel::default(),
             aside: PerLevel::default(),
             woken: PerLevel::default(),
@@ -136,7 +126,6 @@ impl Heads {
             occupied: 0,
             stamps: [0; LEVELS],
             ranks: [u64::MAX; LEVELS],
-            recent: recent_of(&discipline, &clock),
             rule: discipline.rule,
             clock,
             untaken: PerLevel::default(),

@@ -14,7 +14,6 @@ pub(crate) mod locals;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod producers;
-pub(crate) mod recent;
 pub(crate) mod room;
 mod rules;
 mod segment;

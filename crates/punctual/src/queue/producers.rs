@@ -7,7 +7,6 @@ use super::Capacity;
 use super::chain::Tail;
 use super::lines::Tails;
 use super::locals::WayIn;
-use super::recent::Came;
 use super::room::Room;
 use super::segment::Owned;
 use crate::sync::Arc;
@@ -292,27 +291,26 @@ impl<G: Gate> Producers<G> {
         match &self.levels {
             None => self.push_plain(room, class, payload, stamp, clock),
             Some(levels) if levels.is_aging() => {
-                self.push_to_level::<true, P>(room, class, payload, Came::default(), stamp, clock)
+                self.push_to_level::<true, P>(room, class, payload, stamp, clock)
             }
-            Some(_) => self.push_to_level::<false, P>(room, class, payload, Came::default(), stamp, clock),
+            Some(_) => self.push_to_level::<false, P>(room, class, payload, stamp, clock),
         }
     }
 
-    /// As [`Producers::push`], where there are levels, and records have an age or not; `came` was noted before the lock.
+    /// As [`Producers::push`], where there are levels, and records have an age or not.
     #[inline(always)]
     pub(crate) fn push_to_level<const AGED: bool, P: Payload>(
         &mut self,
         room: &Room<G>,
         class: Class,
         payload: P,
-        came: Came,
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
         let Some(levels) = &mut self.levels else {
             unreachable!("asked of a plain room")
         };
-        levels.push::<AGED, P>(&room.fresh, self.pushed, (class, payload), came, stamp, clock)?;
+        levels.push::<AGED, P>(&room.fresh, self.pushed, (class, payload), stamp, clock)?;
         self.count_pushed(room);
         Ok(())
     }

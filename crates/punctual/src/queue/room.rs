@@ -25,7 +25,6 @@ use super::counts::{Popped, Removed};
 use super::lines::{Fresh, Heads, Tails};
 use super::locals::Locals;
 use super::producers::{Gate, Producers};
-use super::recent::Came;
 use super::segment::Owned;
 use super::yielded::Yields;
 use super::{Capacity, Discipline, kind};
@@ -137,7 +136,7 @@ impl<G: Gate> Room<G> {
         Room {
             producers: Padded(Lock::new(Producers::new(
                 capacity,
-                discipline.map(|discipline| Tails::new(discipline, clock)),
+                discipline.map(Tails::new),
                 locals.as_ref().map(|locals| locals.way_in.clone()),
                 gate,
             ))),
@@ -249,19 +248,7 @@ impl<G: Gate> Room<G> {
         debug_assert!(taker.is_at(&self.consumers), "a taker of another room");
         let usual = if KIND == kind::PLAIN { 0 } else { LEVELLED };
         loop {
-            let mut came = Came::default();
-            if KIND == kind::AGING && taker.asks_for_the_time {
-                came = Came::now();
-            }
-            let consumers = match taker.try_lock() {
-                Some(consumers) => consumers,
-                None => {
-                    let consumers = self.consumers.lock();
-                    // The wait may have been long.
-                    came = came.again();
-                    consumers
-                }
-            };
+            let consumers = taker.try_lock().unwrap_or_else(|| self.consumers.lock());
             if consumers.heed != usual {
                 drop(consumers);
                 return self.pop_heeding(slot, taker, heed);
@@ -269,11 +256,8 @@ impl<G: Gate> Room<G> {
             let taken = if KIND == kind::PLAIN {
                 self.take(consumers, slot)
             } else {
-                self.take_from_levels::<KIND>(consumers, slot, &mut came)
+                self.take_from_levels::<KIND>(consumers, slot)
             };
-            if KIND == kind::AGING {
-                taker.asks_for_the_time = came.was_asked();
-            }
             match taken {
                 Taken::Task => return true,
                 Taken::Nothing => return false,
@@ -292,7 +276,7 @@ impl<G: Gate> Room<G> {
             }
             let taken = match consumers.heed & !ATTEND {
                 0 => self.take(consumers, slot),
-                LEVELLED => self.take_from_levels::<{ kind::ANY }>(consumers, slot, &mut Came::default()),
+                LEVELLED => self.take_from_levels::<{ kind::ANY }>(consumers, slot),
                 _ => self.take_from_front(consumers, slot),
             };
             match taken {

@@ -8,8 +8,8 @@
 //! - A level is FIFO: its head is the oldest of it, by order and by stamp.
 //! - `orders` grow with every accepted task, over all levels. `stamps` never fall in that order: they are read under the
 //!   lock that gives the order, or raised to the one before. (Equal stamps are usual: a manual clock stands still.)
-//! - Stamps may be a little earlier than the arrival, and the present that is lent a little later than it is
-//!   ([`recent`](super::recent)): who waits may rise early by as much, and is never held back by it.
+//! - Stamps and the present are readings of the system's coarse clock, exact to one of its ticks: a task may rise early or late by
+//!   as much. A manual clock is exact.
 //! - A task that changes its level, or becomes due, is a new one there: stamp, order and place are those of its arrival.
 //! - A head may have been cancelled. Its level may be chosen for it, and then nothing is taken: the caller drops the
 //!   head and asks again, and calls [`Rule::took`] only for a task that it really got.

@@ -13,8 +13,6 @@ use super::{Guard, Lock};
 pub(crate) struct Regular<'a, T> {
     lock: &'a Lock<T>,
     patience: Patience,
-    /// The time was needed, the last time he had the lock: he reads it before.
-    pub(crate) asks_for_the_time: bool,
 }
 
 impl<'a, T> Regular<'a, T> {
@@ -22,7 +20,6 @@ impl<'a, T> Regular<'a, T> {
         Regular {
             lock,
             patience: Patience::default(),
-            asks_for_the_time: false,
         }
     }
 

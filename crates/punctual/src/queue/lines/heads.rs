@@ -7,7 +7,6 @@ use super::{Fresh, Heads, Tails};
 use crate::queue::chain::AGE;
 use crate::queue::counts::PerLevel;
 use crate::queue::levels::kind::{AGING, ANY, SHARES, STRICT};
-use crate::queue::recent::Came;
 use crate::queue::rules::{Heads as Seen, LEVELS, Pick, Rule};
 use crate::queue::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
@@ -101,11 +100,7 @@ impl Heads {
     /// Chooses the level that is served next, for a caller who knows the rule, so that none looks at what another needs.
     /// `None`: none holds a record. A rule that goes by age knows only those that lie at the heads.
     #[inline(always)]
-    pub(in crate::queue) fn choose<const KIND: u8>(
-        &mut self,
-        occupied: u32,
-        came: &mut Came,
-    ) -> Option<Pick> {
+    pub(in crate::queue) fn choose<const KIND: u8>(&mut self, occupied: u32) -> Option<Pick> {
         if occupied == 0 {
             return None;
         }
@@ -115,8 +110,7 @@ impl Heads {
             stamps: &self.stamps,
             ranks: &self.ranks,
         };
-        let (recent, clock) = (&mut self.recent, &self.clock);
-        let now = || recent.tick_ahead(came.asked(), clock);
+        let now = || self.clock.rough_tick();
         let level = match KIND {
             STRICT => first,
             // The only one: no rule is asked, and no clock.
@@ -144,7 +138,7 @@ impl Heads {
     /// As those two, with what lies between them: chooses, takes and claims. Says whether it is a task that the caller got.
     /// What is left of a segment goes.
     pub(in crate::queue) fn next(&mut self, slot: &mut Slot, fresh: &Fresh) -> Option<bool> {
-        let pick = self.choose::<ANY>(self.occupied, &mut Came::default())?;
+        let pick = self.choose::<ANY>(self.occupied)?;
         drop(self.take(pick.level, slot, fresh));
         Some(self.claim::<ANY>(pick, slot))
     }
@@ -232,7 +226,7 @@ impl Heads {
 
     /// How urgent the most urgent of them counts by now.
     pub(in crate::queue) fn effective(&self) -> Option<usize> {
-        let now = self.clock.tick();
+        let now = self.clock.rough_tick();
         let occupied = (0..self.levels()).filter(|level| self.occupied >> level & 1 == 1);
         occupied
             .map(|level| self.rule.effective_level(level, self.stamps[level], now))

@@ -6,7 +6,6 @@
 use super::{Fresh, Tails};
 use crate::queue::chain::AGE;
 use crate::queue::counts::PerLevel;
-use crate::queue::recent::Came;
 use crate::queue::rules::rank;
 use crate::queue::segment::Owned;
 use crate::sync::atomic::Ordering::Release;
@@ -33,7 +32,6 @@ impl Tails {
         fresh: &Fresh,
         order: u64,
         (class, payload): (Class, P),
-        came: Came,
         stamp: bool,
         clock: &Clock,
     ) -> Result<(), P> {
@@ -41,7 +39,7 @@ impl Tails {
         let line = &mut self.tails[level];
         debug_assert_eq!(AGED, self.ages);
         let pushed = if AGED {
-            let arrived = self.recent.tick_at(came.count(), clock);
+            let arrived = clock.rough_tick();
             let age = [rank(order + 1, level), arrived];
             // What is shown only may be as rough as that.
             let now = |is_sample| if is_sample { clock.tick() } else { arrived };
@@ -72,7 +70,7 @@ impl Tails {
         let level = self.level_of(slot.class());
         let line = &mut self.tails[level];
         let pushed = if self.ages {
-            let arrived = self.recent.tick(clock);
+            let arrived = clock.rough_tick();
             line.end.push_slot([rank(order + 1, level), arrived], slot)
         } else {
             line.end.push_slot([], slot)

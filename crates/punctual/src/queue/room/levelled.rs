@@ -7,7 +7,6 @@ use super::{Consumers, Room, Taken};
 use crate::queue::kind;
 use crate::queue::lines::Heads;
 use crate::queue::producers::Gate;
-use crate::queue::recent::Came;
 use crate::queue::segment::Owned;
 use crate::sync::Guard;
 use crate::sync::atomic::Ordering::Relaxed;
@@ -22,7 +21,6 @@ impl<G: Gate> Room<G> {
         &self,
         mut guard: Guard<'_, Consumers>,
         slot: &mut Slot,
-        came: &mut Came,
     ) -> Taken {
         let consumers = &mut *guard;
         let Some(heads) = &mut consumers.levels else {
@@ -37,7 +35,7 @@ impl<G: Gate> Room<G> {
         } else {
             heads.waiting(&self.fresh)
         };
-        let Some(pick) = heads.choose::<KIND>(waiting, came) else {
+        let Some(pick) = heads.choose::<KIND>(waiting) else {
             return Taken::Nothing;
         };
         let finished = match KIND {
