@@ -277,7 +277,6 @@ impl Engine {
         let more = book.take_due(now, &self.clock, &mut desk.due);
         // Before anything else is made of them: a late task may set the next look.
         book.watch.left(&desk.due);
-        let mut has_runs = false;
         for (index, due) in desk.due.drain(..).enumerate() {
             let late = now.saturating_sub(due.when);
             match due.value.open() {
@@ -290,7 +289,6 @@ impl Engine {
                         book.counts.accepted += 1;
                         book.counts.fired += 1;
                         book.runs -= 1;
-                        has_runs = true;
                     }
                     entry.header().state.mark_due();
                     self.became_due(book, &entry, due.when, &mut piece.over);
@@ -314,10 +312,6 @@ impl Engine {
         let moved = desk.tasks.len() + desk.of_views.len();
         if let Some(recording) = self.recording.as_ref().filter(|_| moved > 0) {
             recording.fired(now, moved, desk.samples.first().copied().unwrap_or_default());
-        }
-        // Before they can be taken.
-        if has_runs {
-            self.timers.wall.read(now, &self.clock);
         }
         self.timers.due.append_all(&mut desk.tasks, &self.clock);
         for entry in desk.of_views.drain(..) {

@@ -45,7 +45,6 @@ mod view_models;
 mod view_stats;
 pub(crate) mod views;
 pub(crate) mod waits;
-mod wall;
 mod watch;
 
 pub use builder::{DEFAULT_QUEUE_CAPACITY, MAX_EVENTS, MAX_THREADS, OnBlocking, PoolBuilder};

@@ -414,14 +414,8 @@ impl Repeating {
     ) -> Option<(Run, Tick, Option<Alone>)> {
         // Dropped after the lock, if it is not used.
         let mut spare;
-        // Before the lock, which is still on its way into the cache.
-        let tick = engine.clock.tick();
         let mut progress = self.progress.lock();
-        let now = if progress.schedule.goes_by_ticks() {
-            engine.timers.wall.at(tick, &engine.clock)
-        } else {
-            now(engine)
-        };
+        let now = now(engine);
         spare = progress.spare.take();
         let mut listed = None;
         let as_new = || {

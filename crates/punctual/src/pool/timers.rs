@@ -22,7 +22,6 @@ use super::deputy::{Deputy, Pace};
 use super::engine::{Attention, Engine};
 use super::leader::{Desk, Leader};
 use super::state::State;
-use super::wall::Wall;
 use super::watch::{Watch, patience_of};
 use crate::Reason;
 use crate::handle::TaskHandle;
@@ -62,7 +61,6 @@ pub(crate) struct Timers {
     pub(super) expiries: AtomicUsize,
     /// Spare threads that watch the clock: one or none.
     pub(super) keepers: AtomicUsize,
-    pub(super) wall: Wall,
 }
 
 /// What is under the lock.
@@ -120,7 +118,6 @@ impl Timers {
             look: AtomicU64::new(Tick::MAX),
             expiries: AtomicUsize::new(0),
             keepers: AtomicUsize::new(0),
-            wall: Wall::new(),
         }
     }
 
