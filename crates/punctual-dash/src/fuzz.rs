@@ -184,7 +184,7 @@ mod tests {
 
     /// What the fuzzer begins with gets through to where it should: the gate knows it without a fuzzer.
     #[test]
-    fn the_seeds_are_answered() {
+    fn fault_35_the_seeds_are_answered() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/request");
         for (seed, status) in [
             ("page", 200),

@@ -18,7 +18,7 @@ const OTHERS: usize = 1_000;
 
 /// Fault 35 of the list: all of them at once, as far as the system lets one process have so many descriptors.
 #[test]
-fn ten_thousand_connections_leave_the_pool_alone() {
+fn fault_35_ten_thousand_connections_leave_the_pool_alone() {
     let room = descriptors();
     let many = MANY.min(room.saturating_sub(OTHERS));
     assert!(many > 1_024, "{room} descriptors are too few to be a flood");

@@ -1,6 +1,9 @@
 //! House rules that a compiler does not hold: the map, the list of unsafe files, the direction of imports, and that
 //! documents name tests that exist. Each test reads the sources as text and names every line that breaks its rule.
 
+/// The generated table of ids and tests.
+#[path = "tidy/conformance.rs"]
+mod conformance;
 /// What the documents say, held against the sources.
 #[path = "tidy/documents.rs"]
 mod documents;

@@ -81,7 +81,7 @@ fn names_that_would_like_to_be_code_are_text() {
 }
 
 #[test]
-fn nor_do_those_in_a_dump() {
+fn fault_34_names_in_a_dump_are_text() {
     let all = CORPUS.join(" ");
     let names = Names {
         pool: &all,
@@ -104,7 +104,7 @@ fn nor_do_those_in_a_dump() {
 }
 
 #[test]
-fn nor_do_those_of_views() {
+fn fault_34_names_of_views_are_text() {
     let Some(mut chrome) = Chrome::start() else { return };
     let pool = Pool::builder("views").core_threads(1).build().unwrap();
     let views = CORPUS.map(|name| pool.named(name));

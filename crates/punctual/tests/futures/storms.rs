@@ -226,7 +226,7 @@ async fn never_rest(number: usize) {
 }
 
 #[test]
-fn cancels_wakes_and_drops_at_once_end_every_future_once() {
+fn fault_21_cancels_wakes_and_drops_at_once_end_every_future_once() {
     let pool = Pool::builder("race")
         .core_threads(2)
         .queue(Queue::unbounded())

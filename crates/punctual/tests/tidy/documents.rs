@@ -1,8 +1,7 @@
-//! The map and the list of unsafe files in ARCHITECTURE.md are exact, documents name tests that exist, and tests that hold an id
-//! have their row.
+//! The map and the list of unsafe files in ARCHITECTURE.md are exact, and documents name tests that exist.
 
 use crate::must_be_empty;
-use crate::sources::{everything, library, read, workspace};
+use crate::sources::{everything, library, read};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The items "- `path.rs`: .." of a section of ARCHITECTURE.md.
@@ -59,7 +58,7 @@ fn the_unsafe_list_is_exact() {
 }
 
 /// The names of all functions of the library's sources and tests, and whether each is a test.
-fn functions() -> BTreeMap<String, bool> {
+pub(crate) fn functions() -> BTreeMap<String, bool> {
     let mut found = BTreeMap::new();
     for source in everything() {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
@@ -101,9 +100,6 @@ fn documents_name_tests_that_exist() {
     let mut broken = Vec::new();
     let mut held = 0;
     for document in ["docs/guarantees.md", "docs/conformance.md"] {
-        if document.ends_with("conformance.md") && !workspace().join(document).exists() {
-            continue;
-        }
         let text = read(document);
         for (index, line) in text.lines().enumerate() {
             // Whatever follows this mark is a list of tests, however short their names.
@@ -127,41 +123,4 @@ fn documents_name_tests_that_exist() {
     }
     must_be_empty("a document names what is not there", &broken);
     assert!(held > 0, "docs/guarantees.md names no test");
-}
-
-/// What the ids of docs/conformance.md begin with; a test that holds one begins with the id.
-const IDS: [&str; 18] = [
-    "cron", "dq", "ecs", "exe", "fjp", "fut", "hook", "inv", "kot", "life", "pri", "rea", "rej", "see",
-    "spr", "stpe", "tpe", "trap",
-];
-
-/// `kot_24_..`; of traps also `e61_..`.
-fn has_id(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let mut parts = name.split('_');
-    let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let is_trap = first.strip_prefix('e').is_some_and(is_number);
-    is_trap || (IDS.contains(&first) && is_number(second))
-}
-
-#[test]
-fn every_test_with_an_id_has_its_row() {
-    if !workspace().join("docs/conformance.md").exists() {
-        return;
-    }
-    let text = read("docs/conformance.md");
-    let rows: BTreeSet<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .flat_map(named)
-        .collect();
-    let tests: Vec<String> = functions()
-        .into_iter()
-        .filter(|(name, is_test)| *is_test && has_id(name))
-        .map(|(name, _)| name)
-        .collect();
-    assert!(tests.len() > 500, "only {} tests have an id", tests.len());
-    let without = |name: &String| !rows.contains(name.as_str());
-    let broken: Vec<String> = tests.into_iter().filter(without).collect();
-    must_be_empty("no row in docs/conformance.md says what turns it red", &broken);
 }

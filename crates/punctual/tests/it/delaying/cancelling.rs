@@ -267,7 +267,7 @@ fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
 
 /// The last thread of such a pool stays for what it waits for, and for nothing else.
 #[test]
-fn whoever_stayed_for_a_task_goes_when_that_is_cancelled() {
+fn stpe_19_a_thread_that_stayed_for_a_task_leaves_when_it_is_cancelled() {
     let clock = punctual::Clock::manual();
     let builder = Pool::builder("timed").core_threads(0).max_threads(1);
     let pool = builder.keep_alive(SECOND).clock(&clock).build().unwrap();
