@@ -7,6 +7,7 @@ const USAGE: &str = "\
 usage: cargo xtask house [OPTION..]
   (none)          the table: measure, today, baseline, target
   --list MEASURE  the places behind a figure
+  --traces        also run four small programs and count the files with executed lines
   --bless         write today's figures to crates/xtask/house.toml, if none has risen
   --raise         with --bless: also those that have risen";
 
@@ -14,6 +15,7 @@ usage: cargo xtask house [OPTION..]
 #[derive(Default)]
 struct Options {
     list: Option<String>,
+    traces: bool,
     bless: bool,
     raise: bool,
 }
@@ -28,6 +30,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--list" => options.list = Some(words.next().ok_or("--list needs the name of a measure")?),
+            "--traces" => options.traces = true,
             "--bless" => options.bless = true,
             "--raise" => options.raise = true,
             other => return Err(format!("there is no option `{other}`\n{USAGE}")),
@@ -55,7 +58,10 @@ fn places(measures: &[Measure], name: &str) -> Result<String> {
 fn run() -> Result<String> {
     let options = options(std::env::args().skip(1))?;
     let root = xtask::root();
-    let measures = xtask::house(&root)?;
+    let mut measures = xtask::house(&root)?;
+    if options.traces {
+        xtask::trace(&root, &mut measures).unwrap_or_else(|reason| eprintln!("traces are skipped: {reason}"));
+    }
     if let Some(name) = &options.list {
         return places(&measures, name);
     }
