@@ -11,7 +11,7 @@ mod documents;
 #[path = "tidy/sources.rs"]
 mod sources;
 
-use sources::{everything, library, product, read};
+use sources::{everything, leaves, library, product, read};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn must_be_empty(rule: &str, broken: &[String]) {
@@ -232,6 +232,30 @@ fn nothing_knows_what_is_above_it() {
 }
 
 #[test]
+fn the_leaf_crates_are_safe_and_read_no_clock_and_know_no_engine() {
+    let forbidden = [
+        "Instant::now",
+        "SystemTime::now",
+        "std::thread",
+        "Mutex",
+        "Condvar",
+        "Atomic",
+        "use punctual::",
+    ];
+    let mut broken = Vec::new();
+    for source in leaves() {
+        if source.path.ends_with("src/lib.rs") && !source.text.contains("#![forbid(unsafe_code)]") {
+            broken.push(format!("{}: does not forbid unsafe code", source.path));
+        }
+        let is_forbidden = |line: &str| forbidden.iter().any(|word| line.contains(word));
+        for (number, line) in source.code().filter(|(_, line)| is_forbidden(line)) {
+            broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+        }
+    }
+    must_be_empty("a leaf crate is plain data", &broken);
+}
+
+#[test]
 fn the_core_depends_on_libc_and_a_hash_and_features_on_what_they_are_for() {
     let manifest = read("crates/punctual/Cargo.toml");
     let mut found = BTreeMap::<&str, Vec<&str>>::new();
@@ -249,7 +273,10 @@ fn the_core_depends_on_libc_and_a_hash_and_features_on_what_they_are_for() {
     }
     found.retain(|_, names| !names.is_empty());
     let expected = BTreeMap::from([
-        ("[dependencies]", vec!["foldhash", "jiff", "metrics", "tracing"]),
+        (
+            "[dependencies]",
+            vec!["foldhash", "jiff", "punctual-timer", "metrics", "tracing"],
+        ),
         ("[target.'cfg(unix)'.dependencies]", vec!["libc"]),
         ("[target.'cfg(loom)'.dependencies]", vec!["loom"]),
         ("[target.'cfg(shuttle)'.dependencies]", vec!["shuttle"]),

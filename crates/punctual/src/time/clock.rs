@@ -5,11 +5,9 @@
 
 use super::manual::{Manual, ManualClock};
 use crate::sync::Arc;
+use punctual_timer::Tick;
 use std::fmt;
 use std::time::{Duration, SystemTime};
-
-/// Nanoseconds since the birth of the clock.
-pub(crate) type Tick = u64;
 
 /// When a wait of `limit` that begins at `now` ends; `None` = beyond the clock's horizon, that is never.
 pub(crate) fn deadline_after(now: Tick, limit: Duration) -> Option<Tick> {

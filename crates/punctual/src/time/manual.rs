@@ -8,12 +8,13 @@
 
 #![allow(unsafe_code)]
 
-use super::clock::{Clock, Kind, Tick, deadline_after};
+use super::clock::{Clock, Kind, deadline_after};
 use super::wait::{Place, Wait, Waked, spin};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sync::wait::WordRef;
 use crate::sync::{Arc, Lock, WaitWord, Weak, is_multi_core};
+use punctual_timer::Tick;
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime};
 

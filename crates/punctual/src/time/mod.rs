@@ -13,7 +13,6 @@ mod cron;
 mod manual;
 mod run;
 mod schedule;
-mod store;
 mod wait;
 
 pub use clock::Clock;
@@ -25,9 +24,9 @@ pub use schedule::{LastRun, Missed, OnFailure, Overlap, Schedule, ScheduleError}
 
 #[cfg(feature = "cron")]
 pub(crate) use clock::off_the_wall;
-pub(crate) use clock::{Axis, Tick, deadline_after, on_the_wall};
+pub(crate) use clock::{Axis, deadline_after, on_the_wall};
 pub(crate) use manual::Attached;
+pub(crate) use punctual_timer::{Seat, Store, Taken, Tick, Timed};
 pub(crate) use schedule::Verdict;
 pub(crate) use schedule::cursor::{Cursor, Due, Now};
-pub(crate) use store::{Seat, Store, Taken, Timed};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -3,9 +3,10 @@
 //! In: a [`Wait`]. Out: a [`Waked`]. Joins, waits, token-aware sleeps, parked workers and those who wait for the end
 //! of a pool all come through [`Clock::wait`], so that one place knows deadlines, tokens and the manual clock.
 
-use super::clock::{Clock, Kind, Tick, system_tick};
+use super::clock::{Clock, Kind, system_tick};
 use crate::sync::WaitWord;
 use crate::task::Token;
+use punctual_timer::Tick;
 use std::time::Duration;
 
 /// What is waited for: the word is ready once `word & mask != expected`.

@@ -74,6 +74,22 @@ pub(crate) fn library() -> Vec<Source> {
     sources("crates/punctual/src")
 }
 
+/// The crates that the library is built on.
+const LEAVES: [&str; 1] = ["punctual-timer"];
+
+/// The sources of the leaf crates, with paths that begin with the crate's name.
+pub(crate) fn leaves() -> Vec<Source> {
+    let of = |name: &&str| {
+        let files = sources(&format!("crates/{name}/src")).into_iter();
+        let named = files.map(|source| Source {
+            path: format!("{name}/src/{}", source.path),
+            ..source
+        });
+        named.collect::<Vec<_>>()
+    };
+    LEAVES.iter().flat_map(of).collect()
+}
+
 /// The library without the files that are compiled for tests only (`#[cfg(.. test ..)] mod name;`).
 pub(crate) fn product() -> Vec<Source> {
     let all = library();

@@ -9,7 +9,7 @@
 
 use super::near::Exact;
 use super::wheel::FINE_BITS;
-use crate::time::Tick;
+use crate::Tick;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -175,7 +175,7 @@ impl<V: Copy> Crowd<V> {
         all.map(|each| (each.value, each.number))
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         let items: usize = self.pieces.iter().map(Vec::capacity).sum();
         (items + self.gathering.capacity() + self.spare.capacity()) * size_of::<Keyed<V>>()

@@ -9,7 +9,7 @@
 use super::blocks::Blocks;
 use super::crowd::Crowd;
 use super::numbers::Numbers;
-use crate::time::Tick;
+use crate::Tick;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -262,12 +262,12 @@ impl<V: Copy> Near<V> {
     }
 
     /// How many came out of order, one by one.
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn heaped(&self) -> usize {
         self.heap.len()
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.line.footprint()
             + self.heap.capacity() * size_of::<Exact<V>>()

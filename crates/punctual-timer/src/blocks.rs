@@ -49,7 +49,7 @@ impl<T> Blocks<T> {
         self.blocks.iter().flatten()
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         let items: usize = self.blocks.iter().map(Vec::capacity).sum();
         self.blocks.capacity() * size_of::<Vec<T>>() + items * size_of::<T>()

@@ -12,7 +12,7 @@
 
 use super::entries::{BLOCK, Chain, Entries, Piece, Spot};
 use super::{Seat, Timed};
-use crate::time::Tick;
+use crate::Tick;
 
 /// Bits of a time below the wheel's resolution.
 pub(super) const FINE_BITS: u32 = 20;
@@ -53,7 +53,7 @@ pub(super) struct Wheel<V> {
     /// What is in the buckets.
     entries: Entries<V>,
     /// Entries looked at so far, for the tests of what a call may cost.
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) looked: usize,
 }
 
@@ -64,7 +64,7 @@ impl<V: Timed> Wheel<V> {
             occupied: [[0; SLOTS / 64]; LEVELS],
             levels: [const { None }; LEVELS],
             entries: Entries::new(),
-            #[cfg(all(test, not(any(loom, shuttle))))]
+            #[cfg(test)]
             looked: 0,
         }
     }
@@ -174,7 +174,7 @@ impl<V: Timed> Wheel<V> {
     pub(super) fn take_block(&mut self, number: u16) -> Option<Piece<V>> {
         let bucket = bucket_in(&mut self.levels, number);
         let block = self.entries.take_first(&mut bucket.entries)?;
-        #[cfg(all(test, not(any(loom, shuttle))))]
+        #[cfg(test)]
         {
             self.looked += block.len();
         }
@@ -221,7 +221,7 @@ impl<V: Timed> Wheel<V> {
         self.occupied[level][slot / 64] &= !(1 << (slot % 64));
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         let levels = self.levels.iter().flatten().count();
         levels * size_of::<Level>() + self.entries.footprint()

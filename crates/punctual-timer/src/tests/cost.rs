@@ -1,9 +1,9 @@
 //! What the store costs: memory, entries moved by one call, looks that find nothing.
 
 use super::{Dice, SECOND, YEAR, plain, rounds, take_all};
-use crate::time::Tick;
-use crate::time::store::entries::BLOCK;
-use crate::time::store::{PIECES, Store, Timed};
+use crate::Tick;
+use crate::entries::BLOCK;
+use crate::{PIECES, Store, Timed};
 
 #[test]
 fn memory_goes_back_when_timers_are_removed_in_any_order() {

@@ -210,7 +210,7 @@ impl<V: Copy> Entries<V> {
         }
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         let blocks = || self.table.iter().flatten();
         let values: usize = blocks().map(|block| block.values.capacity()).sum();

@@ -1,8 +1,8 @@
 //! Random steps, against a sorted map.
 
 use super::{Dice, Item, YEAR, plain, rounds};
-use crate::time::Tick;
-use crate::time::store::Store;
+use crate::Store;
+use crate::Tick;
 use std::collections::BTreeMap;
 
 /// The store and what it should hold.

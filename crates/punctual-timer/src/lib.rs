@@ -18,19 +18,23 @@
 //! - No stalls: a bucket is emptied in pieces, a few blocks per call, and one that holds mostly removed timers is
 //!   swept a block per removal. What can cost more, and rarely, is a removal from a large crowd within a millisecond.
 
+#![forbid(unsafe_code)]
+
 mod blocks;
 mod crowd;
 mod entries;
 mod near;
 mod numbers;
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(test)]
 mod tests;
 mod wheel;
 
 use self::entries::{Piece, Spot};
 use self::near::Near;
 use self::wheel::{NEAR, Wheel};
-use super::Tick;
+
+/// Nanoseconds since the birth of the clock.
+pub type Tick = u64;
 
 /// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
 const PIECES: usize = 4;
@@ -43,21 +47,26 @@ const AHEAD: Tick = 250_000_000;
 
 /// A timer that is due. The order of the fields is the order of the timers, also of two stores that count together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken<V> {
-    pub(crate) when: Tick,
-    pub(crate) sequence: u64,
-    pub(crate) value: V,
+pub struct Taken<V> {
+    /// The time it was inserted for.
+    pub when: Tick,
+    /// Its number in the order of insertion.
+    pub sequence: u64,
+    /// The value.
+    pub value: V,
 }
 
 /// A value that keeps what a store has to know about it. The store asks only while the value is in it.
-pub(crate) trait Timed: Copy {
+pub trait Timed: Copy {
     /// Does not change while it is in a store.
     fn when(self) -> Tick;
     /// What was set last.
     fn sequence(self) -> u64;
+    /// Keeps it.
     fn set_sequence(self, sequence: u64);
     /// What was set last.
     fn seat(self) -> Seat;
+    /// Keeps it.
     fn set_seat(self, seat: Seat);
     /// It will be asked something soon: whoever keeps that far away may ask for it now.
     #[inline]
@@ -66,7 +75,7 @@ pub(crate) trait Timed: Copy {
 
 /// Where a timer lies: a bucket of the wheel and a spot in it, or near and by which number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub struct Seat {
     block: u32,
     offset: u16,
     bucket: u16,
@@ -74,7 +83,7 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// For a value that is in no store yet.
-    pub(crate) const NOWHERE: Seat = Seat::near(0);
+    pub const NOWHERE: Seat = Seat::near(0);
 
     const fn of(bucket: u16, Spot { block, offset }: Spot) -> Self {
         Seat {
@@ -93,8 +102,9 @@ impl Seat {
     }
 }
 
+/// See the crate's header.
 #[derive(Debug)]
-pub(crate) struct Store<V> {
+pub struct Store<V> {
     wheel: Wheel<V>,
     near: Near<V>,
     len: usize,
@@ -107,7 +117,9 @@ pub(crate) struct Store<V> {
 }
 
 impl<V: Timed> Store<V> {
-    pub(crate) fn new(now: Tick) -> Self {
+    /// An empty store whose time begins at `now`.
+    #[must_use]
+    pub fn new(now: Tick) -> Self {
         Store {
             wheel: Wheel::new(now),
             near: Near::new(),
@@ -119,7 +131,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Any time, also one that has passed; equal ones stay in the order of insertion.
-    pub(crate) fn insert(&mut self, value: V) {
+    pub fn insert(&mut self, value: V) {
         self.sequence += 1;
         value.set_sequence(self.sequence);
         self.len += 1;
@@ -138,7 +150,7 @@ impl<V: Timed> Store<V> {
 
     /// Takes out a value that is in the store. Nothing of it stays but a gap, of which there are never many more than timers.
     #[inline(always)]
-    pub(crate) fn remove(&mut self, value: V) {
+    pub fn remove(&mut self, value: V) {
         self.len -= 1;
         let Seat {
             block,
@@ -154,32 +166,34 @@ impl<V: Timed> Store<V> {
     }
 
     /// A look that has become necessary by the last insertion: before the time that was inserted.
-    pub(crate) fn take_opening(&mut self) -> Option<Tick> {
+    pub fn take_opening(&mut self) -> Option<Tick> {
         self.crowded.take()
     }
 
     /// The number of the timer inserted last, for [`Store::count_from`] of another.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.sequence
     }
 
     /// Numbers the next timers after those of another store, so that what is taken from both can be put in order.
-    pub(crate) fn count_from(&mut self, sequence: u64) {
+    pub fn count_from(&mut self, sequence: u64) {
         self.sequence = self.sequence.max(sequence);
     }
 
     /// Everything in it, in no order.
-    pub(crate) fn values(&self) -> impl Iterator<Item = V> {
+    pub fn values(&self) -> impl Iterator<Item = V> {
         self.wheel.values().chain(self.near.values())
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many timers are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// When to call [`Store::take_due`] next: the time of the earliest timer, or before it if an earlier one of its
     /// bucket was removed.
-    pub(crate) fn next_look(&self) -> Option<Tick> {
+    pub fn next_look(&self) -> Option<Tick> {
         let near = self.near.first().map(|item| item.when);
         if let Some(bucket) = self.open {
             let earliest = self.wheel.earliest(bucket);
@@ -201,7 +215,7 @@ impl<V: Timed> Store<V> {
 
     /// Moves at most `at_most` due timers to `out`, in order. Says whether to call again now: there may be more, or
     /// the work of this call was enough for one.
-    pub(crate) fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<Taken<V>>) -> bool {
+    pub fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<Taken<V>>) -> bool {
         let mut pieces = PIECES;
         let mut room = at_most;
         loop {
@@ -241,7 +255,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Everything, in order; the store is empty after.
-    pub(crate) fn drain(&mut self) -> Vec<V> {
+    pub fn drain(&mut self) -> Vec<V> {
         let wheel = self.wheel.emptied();
         let wheel = std::mem::replace(&mut self.wheel, wheel);
         let near = std::mem::replace(&mut self.near, Near::new());
@@ -282,7 +296,7 @@ impl<V: Timed> Store<V> {
     }
 
     /// Bytes it holds on the heap.
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     fn footprint(&self) -> usize {
         self.wheel.footprint() + self.near.footprint()
     }

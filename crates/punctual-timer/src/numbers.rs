@@ -70,7 +70,7 @@ impl Numbers {
         self.gone.shrink_to(KEPT / 64);
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn footprint(&self) -> usize {
         self.gone.capacity() * size_of::<u64>() + self.free.capacity() * size_of::<u32>()
     }
