@@ -104,7 +104,7 @@ impl<V: Copy> Crowd<V> {
 
     fn put(&mut self, piece: Vec<Keyed<V>>) {
         if let Some(head) = piece.last() {
-            let number = u32::try_from(self.pieces.len()).expect("a crowd has fewer timers than a pool");
+            let number = u32::try_from(self.pieces.len()).expect("a crowd has fewer timers than a queue");
             self.heads.push(Head {
                 key: head.key,
                 piece: number,
@@ -213,6 +213,7 @@ impl Origin {
 }
 
 impl PartialEq for Head {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
@@ -221,12 +222,14 @@ impl PartialEq for Head {
 impl Eq for Head {}
 
 impl PartialOrd for Head {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for Head {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
     }

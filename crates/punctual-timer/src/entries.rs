@@ -2,13 +2,13 @@
 //!
 //! In: values, each at the end of a [`Chain`], which is a bucket's. Out: a chain's values, a block at a time. A value stays at
 //! its [`Spot`] until its block is taken, and is removed there by a bit in the table. The place itself is not touched: of a
-//! million timers the table lies in a core's cache and the places do not. What a removed value led to may be gone, so nobody
-//! reads a value whose bit is clear.
+//! million timers the table lies in a core's cache and the places do not. What a removed value led to may be gone, so a value
+//! whose bit is clear is never read.
 //!
 //! Memory goes back block by block. The lowest free number is given out first and the table ends with its last block in use, so
 //! what few timers are left of many have a small table: they are told new places while their buckets are swept.
 
-/// Values of a block. Whoever works in pieces takes one block at a time: this bounds the piece.
+/// Values of a block. Work in pieces goes block by block, so this bounds a piece.
 pub(super) const BLOCK: usize = 128;
 const WORDS: usize = BLOCK / 64;
 

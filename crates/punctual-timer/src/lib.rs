@@ -1,22 +1,24 @@
-//! The timer store of a pool: what is to happen when, for any number of timers.
+//! [`TimerQueue`]: any number of timers, taken in exact order of time, with cancellation; no clock and no thread.
 //!
-//! In: values that know their time. Out: those that are due, in order of time, and of insertion where times are equal. A
-//! plain structure: the caller holds a lock, and nothing foreign runs in here. What the store has to remember about a
-//! timer (its number, its seat) is kept with the value ([`Timed`]), so that whoever removes one touches that and one
-//! word here.
+//! In: values that know their time. Out: the due values, in order of time, and of insertion where times are equal. A
+//! plain data structure: the owner reads the clock, holds the lock if there is one, and acts on what it takes. What the
+//! queue has to remember about a timer (its sequence, its key) lies in the value itself ([`Timed`]), so that a removal
+//! touches the value and one word here.
 //!
-//! Two parts. The `wheel` keeps what is far, unsorted, in buckets by the bits of its time. `near` keeps in exact order
-//! what lies at or before the wheel's position; its items are moved about by sorting, so which of them are still there
-//! stands beside them, in bits by `numbers`. A timer is inserted into one bucket, and moves to a finer one or to `near` when its
-//! bucket is opened, at most once per level; most are removed before that and never move.
+//! Two parts. The *wheel* keeps far timers, unsorted, in buckets by the bits of their time. The *near* part keeps in exact
+//! order the timers at or before the wheel's position; sorting moves its items, so a bitmap beside them, by number, says
+//! which are removed. An insertion goes into one bucket; a timer moves to a finer bucket or to the near part when its
+//! bucket is opened, at most once per level. Most timers are removed before that and never move.
 //!
 //! - Never early, never out of order: nothing is taken while a bucket is half emptied, and the position never passes
-//!   an occupied bucket, so whatever is near comes before whatever is in the wheel.
-//! - No ticking: a bucket knows its earliest time, and the store asks to be looked at then (a little before, if it is
-//!   crowded). Only where the earliest
-//!   one was removed that look may find nothing due; it empties that bucket into finer ones.
-//! - No stalls: a bucket is emptied in pieces, a few blocks per call, and one that holds mostly removed timers is
-//!   swept a block per removal. What can cost more, and rarely, is a removal from a large crowd within a millisecond.
+//!   an occupied bucket, so every near timer comes before every timer of the wheel.
+//! - No ticking: a bucket knows its earliest time, and [`TimerQueue::next_check`] asks for a check then (a little before,
+//!   if the bucket is crowded). Such a check finds nothing due only where the earliest timer was removed; it then
+//!   empties that bucket into finer ones.
+//! - No stalls: a bucket is emptied in pieces, a few blocks per call, and a bucket of mostly removed timers is swept one
+//!   block per removal. Only a removal from a large crowd within one millisecond can cost more, and rarely does.
+//! - Bounded memory: a removed timer leaves a gap of one word. A bucket is swept while its gaps are more than four times its
+//!   timers (and more than a few), and the near part is rebuilt when its removed items are more than twice its timers.
 
 #![forbid(unsafe_code)]
 
@@ -33,21 +35,22 @@ use self::entries::{Piece, Spot};
 use self::near::Near;
 use self::wheel::{NEAR, Wheel};
 
-/// Nanoseconds since the birth of the clock.
+/// A reading of the owner's clock in nanoseconds, from any beginning. The queue only compares and subtracts.
 pub type Tick = u64;
 
-/// Blocks of a bucket that one call moves at most. Whoever waits for the lock waits for no more than this.
+/// Blocks of a bucket that one call moves at most: the longest section under the owner's lock.
 const PIECES: usize = 4;
 
-/// More than these in a bucket are moved before their time, so that the first of them is not late: about as long before
-/// as it takes, and at most so much.
+/// A bucket with more timers than this is opened before its time, so that its first timer is not late: by about as long
+/// as moving them takes (`MOVING` each), and by `AHEAD` at most.
 const CROWD: u64 = 1024;
 const MOVING: Tick = 200;
 const AHEAD: Tick = 250_000_000;
 
-/// A timer that is due. The order of the fields is the order of the timers, also of two stores that count together.
+/// A timer that was due, as [`TimerQueue::take_due`] gives it out. The order of the fields is the order of the timers, also
+/// across two queues that share their sequence ([`TimerQueue::count_from`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken<V> {
+pub struct DueTimer<V> {
     /// The time it was inserted for.
     pub when: Tick,
     /// Its number in the order of insertion.
@@ -56,45 +59,51 @@ pub struct Taken<V> {
     pub value: V,
 }
 
-/// A value that keeps what a store has to know about it. The store asks only while the value is in it.
+/// A value that carries what a queue has to remember about it: usually a pointer to, or an index of, a larger record.
+///
+/// The queue calls these methods only while the value is in it, and [`Timed::set_sequence`] and [`Timed::set_key`] before
+/// the getters.
 pub trait Timed: Copy {
-    /// Does not change while it is in a store.
+    /// The time of the timer. Must not change while the value is in a queue.
     fn when(self) -> Tick;
-    /// What was set last.
+    /// The sequence that was set last.
     fn sequence(self) -> u64;
-    /// Keeps it.
+    /// Stores the number of this timer in the order of insertion.
     fn set_sequence(self, sequence: u64);
-    /// What was set last.
-    fn seat(self) -> Seat;
-    /// Keeps it.
-    fn set_seat(self, seat: Seat);
-    /// It will be asked something soon: whoever keeps that far away may ask for it now.
+    /// The key that was set last.
+    fn key(self) -> TimerKey;
+    /// Stores where the timer lies in the queue.
+    fn set_key(self, key: TimerKey);
+    /// A hint: the queue or its owner will read the record soon. An implementation may prefetch it.
     #[inline]
     fn prepare(self) {}
 }
 
-/// Where a timer lies: a bucket of the wheel and a spot in it, or near and by which number.
+/// Where a timer lies in its queue: a bucket of the wheel and a spot in it, or the near part and a number there. Opaque to
+/// the owner, which only keeps it ([`Timed::set_key`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat {
+pub struct TimerKey {
     block: u32,
     offset: u16,
     bucket: u16,
 }
 
-impl Seat {
-    /// For a value that is in no store yet.
-    pub const NOWHERE: Seat = Seat::near(0);
+impl TimerKey {
+    /// The initial key of a value that is in no queue yet.
+    pub const UNSET: TimerKey = TimerKey::near(0);
 
+    #[inline]
     const fn of(bucket: u16, Spot { block, offset }: Spot) -> Self {
-        Seat {
+        TimerKey {
             block,
             offset,
             bucket,
         }
     }
 
+    #[inline]
     const fn near(index: u32) -> Self {
-        Seat {
+        TimerKey {
             block: index,
             offset: 0,
             bucket: NEAR,
@@ -102,25 +111,65 @@ impl Seat {
     }
 }
 
-/// See the crate's header.
+/// A queue of timers: insertion and removal in constant time, due timers in exact order.
+///
+/// ```
+/// use punctual_timer::{Tick, Timed, TimerKey, TimerQueue};
+/// use std::cell::Cell;
+///
+/// struct Alarm {
+///     name: &'static str,
+///     when: Tick,
+///     sequence: Cell<u64>,
+///     key: Cell<TimerKey>,
+/// }
+///
+/// impl Alarm {
+///     fn new(name: &'static str, when: Tick) -> Self {
+///         Alarm { name, when, sequence: Cell::new(0), key: Cell::new(TimerKey::UNSET) }
+///     }
+/// }
+///
+/// impl Timed for &Alarm {
+///     fn when(self) -> Tick { self.when }
+///     fn sequence(self) -> u64 { self.sequence.get() }
+///     fn set_sequence(self, sequence: u64) { self.sequence.set(sequence) }
+///     fn key(self) -> TimerKey { self.key.get() }
+///     fn set_key(self, key: TimerKey) { self.key.set(key) }
+/// }
+///
+/// let [tea, eggs, cake] = [Alarm::new("tea", 300), Alarm::new("eggs", 180), Alarm::new("cake", 240)];
+/// let mut queue = TimerQueue::new(0);
+/// for alarm in [&tea, &eggs, &cake] {
+///     queue.insert(alarm);
+/// }
+/// queue.remove(&cake); // cancelled
+/// assert_eq!(queue.next_check(), Some(180));
+///
+/// let mut due = Vec::new();
+/// while queue.take_due(300, 64, &mut due) {}
+/// let names: Vec<_> = due.iter().map(|timer| timer.value.name).collect();
+/// assert_eq!(names, ["eggs", "tea"]);
+/// assert!(queue.is_empty());
+/// ```
 #[derive(Debug)]
-pub struct Store<V> {
+pub struct TimerQueue<V> {
     wheel: Wheel<V>,
     near: Near<V>,
     len: usize,
-    /// The sequence of the timer inserted last.
+    /// The sequence of the timer that was inserted last.
     sequence: u64,
-    /// When a bucket that has just become crowded wants to be opened; see [`Store::take_opening`].
+    /// When a bucket that has just become crowded has to be opened; see [`TimerQueue::take_earlier_check`].
     crowded: Option<Tick>,
     /// The bucket that is being emptied. Until it is, a timer in it may be earlier than any near one.
     open: Option<u16>,
 }
 
-impl<V: Timed> Store<V> {
-    /// An empty store whose time begins at `now`.
+impl<V: Timed> TimerQueue<V> {
+    /// An empty queue. Times up to `now` count as near; any time may be inserted.
     #[must_use]
     pub fn new(now: Tick) -> Self {
-        Store {
+        TimerQueue {
             wheel: Wheel::new(now),
             near: Near::new(),
             len: 0,
@@ -130,7 +179,9 @@ impl<V: Timed> Store<V> {
         }
     }
 
-    /// Any time, also one that has passed; equal ones stay in the order of insertion.
+    /// Inserts a timer for any time, also a past one. Timers of equal times keep the order of insertion.
+    ///
+    /// The value must not be in a queue.
     pub fn insert(&mut self, value: V) {
         self.sequence += 1;
         value.set_sequence(self.sequence);
@@ -139,7 +190,7 @@ impl<V: Timed> Store<V> {
         let bucket = self.wheel.bucket_of(when);
         if bucket == NEAR {
             let number = self.near.push(when, self.sequence, value);
-            value.set_seat(Seat::near(number));
+            value.set_key(TimerKey::near(number));
             return;
         }
         let crowd = u64::from(self.wheel.push(bucket, when, value));
@@ -148,52 +199,62 @@ impl<V: Timed> Store<V> {
         }
     }
 
-    /// Takes out a value that is in the store. Nothing of it stays but a gap, of which there are never many more than timers.
+    /// Removes a timer. The value must be in this queue, that is neither removed nor taken since its insertion: its key
+    /// would name the place of another timer. In debug builds most such calls panic.
     #[inline(always)]
     pub fn remove(&mut self, value: V) {
         self.len -= 1;
-        let Seat {
+        let TimerKey {
             block,
             offset,
             bucket,
-        } = value.seat();
+        } = value.key();
         if bucket == NEAR {
             self.near
-                .remove(block, |value, number| value.set_seat(Seat::near(number)));
+                .remove(block, |value, number| value.set_key(TimerKey::near(number)));
         } else if self.wheel.remove(bucket, Spot { block, offset }) && self.open == Some(bucket) {
             self.emptied();
         }
     }
 
-    /// A look that has become necessary by the last insertion: before the time that was inserted.
-    pub fn take_opening(&mut self) -> Option<Tick> {
+    /// A check that the last insertion has made necessary, before the inserted time: its bucket has become crowded. `None`:
+    /// the inserted time itself is early enough.
+    pub fn take_earlier_check(&mut self) -> Option<Tick> {
         self.crowded.take()
     }
 
-    /// The number of the timer inserted last, for [`Store::count_from`] of another.
-    pub fn count(&self) -> u64 {
+    /// The sequence of the timer that was inserted last, for [`TimerQueue::count_from`] of another queue.
+    #[must_use]
+    pub fn last_sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Numbers the next timers after those of another store, so that what is taken from both can be put in order.
+    /// Continues the sequence of another queue, so that timers taken from both can be sorted by time and sequence.
     pub fn count_from(&mut self, sequence: u64) {
         self.sequence = self.sequence.max(sequence);
     }
 
-    /// Everything in it, in no order.
+    /// All values, in no order.
     pub fn values(&self) -> impl Iterator<Item = V> {
         self.wheel.values().chain(self.near.values())
     }
 
-    /// How many timers are in it.
+    /// The number of timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// When to call [`Store::take_due`] next: the time of the earliest timer, or before it if an earlier one of its
-    /// bucket was removed.
-    pub fn next_look(&self) -> Option<Tick> {
+    /// Whether there is no timer.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// When to call [`TimerQueue::take_due`] next: at the time of the earliest timer, or before it if an earlier timer of its
+    /// bucket was removed or the bucket is crowded.
+    #[must_use]
+    pub fn next_check(&self) -> Option<Tick> {
         let near = self.near.first().map(|item| item.when);
         if let Some(bucket) = self.open {
             let earliest = self.wheel.earliest(bucket);
@@ -202,7 +263,7 @@ impl<V: Timed> Store<V> {
         near.or_else(|| self.wheel.first().map(|bucket| self.opening(bucket)))
     }
 
-    /// When the first bucket is opened: at its first time, or before if it takes long to move what is in it.
+    /// When the first bucket is opened: at its first time, or before if moving its timers takes long.
     fn opening(&self, bucket: u16) -> Tick {
         let crowd = self.wheel.live(bucket);
         let ahead = if crowd > CROWD {
@@ -213,9 +274,9 @@ impl<V: Timed> Store<V> {
         self.wheel.earliest(bucket).saturating_sub(ahead)
     }
 
-    /// Moves at most `at_most` due timers to `out`, in order. Says whether to call again now: there may be more, or
-    /// the work of this call was enough for one.
-    pub fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<Taken<V>>) -> bool {
+    /// Moves at most `at_most` due timers to `out`, in order. Returns whether to call again now: more timers may be due, or
+    /// this call has used up its bounded share of work.
+    pub fn take_due(&mut self, now: Tick, at_most: usize, out: &mut Vec<DueTimer<V>>) -> bool {
         let mut pieces = PIECES;
         let mut room = at_most;
         loop {
@@ -228,7 +289,7 @@ impl<V: Timed> Store<V> {
             }
             let taken = self.near.take_due(now, room, |item| {
                 item.value.prepare();
-                out.push(Taken {
+                out.push(DueTimer {
                     when: item.when,
                     sequence: item.sequence,
                     value: item.value,
@@ -237,7 +298,7 @@ impl<V: Timed> Store<V> {
             self.len -= taken;
             room -= taken;
             if let Some(first) = self.near.first() {
-                // If it is later, whatever is in the wheel is later still.
+                // If it is later, every timer of the wheel is later still.
                 return first.when <= now;
             }
             let first = self.wheel.first();
@@ -254,7 +315,7 @@ impl<V: Timed> Store<V> {
         }
     }
 
-    /// Everything, in order; the store is empty after.
+    /// Removes all timers and returns them in order.
     pub fn drain(&mut self) -> Vec<V> {
         let wheel = self.wheel.emptied();
         let wheel = std::mem::replace(&mut self.wheel, wheel);
@@ -266,7 +327,7 @@ impl<V: Timed> Store<V> {
         values
     }
 
-    /// Moves one block of the open bucket to finer buckets and to `near`.
+    /// Moves one block of the open bucket to finer buckets and to the near part.
     fn move_block(&mut self, bucket: u16) {
         let block = self.wheel.take_block(bucket);
         let mut live = 0;
@@ -278,7 +339,7 @@ impl<V: Timed> Store<V> {
             debug_assert_ne!(finer, bucket, "an open bucket is where the wheel stands");
             if finer == NEAR {
                 let number = self.near.gather(when, value.sequence(), value);
-                value.set_seat(Seat::near(number));
+                value.set_key(TimerKey::near(number));
             } else {
                 self.wheel.push(finer, when, value);
             }

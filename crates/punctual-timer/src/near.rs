@@ -2,8 +2,8 @@
 //!
 //! Three ways in, and the first of their three fronts is the first. What comes in order is appended to the *line* and
 //! costs nothing to sort. What comes out of order goes to a *heap*. A crowd from one bucket of the wheel is sorted piece
-//! by piece and merged as it is taken (`crowd`): a heap of a million is slow, and one sort of a million would keep
-//! everybody waiting. A removed timer stays as a dead item until it is at a front or too many are dead (`numbers` knows which
+//! by piece and merged as it is taken (`crowd`): a heap of a million is slow, and one sort of a million would hold
+//! the owner's lock for too long. A removed timer stays as a dead item until it is at a front or too many are dead (`numbers` knows which
 //! are); the fronts are always live, so that the next time is exact.
 
 use super::blocks::Blocks;

@@ -9,12 +9,12 @@
 pub(super) struct Numbers {
     /// One bit for each number that was made.
     gone: Vec<u64>,
-    /// Those that nobody has.
+    /// Numbers that no item has.
     free: Vec<u32>,
     made: u32,
 }
 
-/// What is kept while nobody has a number, so that one timer that comes and goes does not allocate each time.
+/// Capacity that stays while no item has a number, so that one timer that comes and goes does not allocate each time.
 const KEPT: usize = 1024;
 
 impl Numbers {
@@ -26,14 +26,16 @@ impl Numbers {
         }
     }
 
-    /// A number that nobody has.
+    /// A number that no item has.
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
         if let Some(number) = self.free.pop() {
             return number;
         }
         let number = self.made;
-        self.made = number.checked_add(1).expect("fewer than 2^32 timers in one pool");
+        self.made = number
+            .checked_add(1)
+            .expect("fewer than 2^32 timers in one queue");
         if number.is_multiple_of(64) {
             self.gone.push(0);
         }
@@ -41,6 +43,7 @@ impl Numbers {
     }
 
     /// The timer with this number was removed.
+    #[inline]
     pub(super) fn remove(&mut self, number: u32) {
         debug_assert!(!self.is_gone(number), "a timer is removed once");
         self.gone[number as usize / 64] |= 1 << (number % 64);
@@ -61,7 +64,8 @@ impl Numbers {
         }
     }
 
-    /// Nobody has one.
+    /// No item has a number.
+    #[cold]
     fn begin_anew(&mut self) {
         self.made = 0;
         self.free.clear();

@@ -11,7 +11,7 @@
 //! cost one miss of the cache each, at the timer's own note; see `entries`.)
 
 use super::entries::{BLOCK, Chain, Entries, Piece, Spot};
-use super::{Seat, Timed};
+use super::{Timed, TimerKey};
 use crate::Tick;
 
 /// Bits of a time below the wheel's resolution.
@@ -20,7 +20,7 @@ const SLOT_BITS: u32 = 8;
 const SLOTS: usize = 1 << SLOT_BITS;
 const LEVELS: usize = (u64::BITS - FINE_BITS).div_ceil(SLOT_BITS) as usize;
 
-/// In place of a bucket's number: not in the wheel, near.
+/// In place of a bucket's number: the near part, not the wheel.
 pub(super) const NEAR: u16 = u16::MAX;
 
 #[derive(Debug)]
@@ -91,7 +91,10 @@ impl<V: Timed> Wheel<V> {
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
         let buckets = self.levels[level].get_or_insert_with(|| Box::new([const { Bucket::EMPTY }; SLOTS]));
         let bucket = &mut buckets[slot];
-        value.set_seat(Seat::of(number, self.entries.push(&mut bucket.entries, value)));
+        value.set_key(TimerKey::of(
+            number,
+            self.entries.push(&mut bucket.entries, value),
+        ));
         bucket.earliest = bucket.earliest.min(when);
         bucket.live += 1;
         bucket.live
@@ -206,7 +209,7 @@ impl<V: Timed> Wheel<V> {
         for value in block.live() {
             gaps -= 1;
             let spot = self.entries.push(&mut bucket.entries, value);
-            value.set_seat(Seat::of(number, spot));
+            value.set_key(TimerKey::of(number, spot));
         }
         bucket.gaps -= gaps as u32;
     }
@@ -235,6 +238,7 @@ fn bucket_in(levels: &mut [Option<Box<Level>>; LEVELS], number: u16) -> &mut Buc
     &mut buckets.expect("a bucket in use has its level")[slot]
 }
 
+#[inline]
 fn split(bucket: u16) -> (usize, usize) {
     (bucket as usize / SLOTS, bucket as usize % SLOTS)
 }

@@ -1,13 +1,13 @@
 //! Random steps, against a sorted map.
 
 use super::{Dice, Item, YEAR, plain, rounds};
-use crate::Store;
 use crate::Tick;
+use crate::TimerQueue;
 use std::collections::BTreeMap;
 
-/// The store and what it should hold.
+/// The queue and what it should hold.
 struct Model {
-    store: Store<Item>,
+    queue: TimerQueue<Item>,
     expected: BTreeMap<(Tick, u64), Item>,
     items: Vec<(Tick, u64, Item)>,
     now: Tick,
@@ -17,7 +17,7 @@ struct Model {
 impl Model {
     fn new(now: Tick) -> Self {
         Model {
-            store: Store::new(now),
+            queue: TimerQueue::new(now),
             expected: BTreeMap::new(),
             items: Vec::new(),
             now,
@@ -27,7 +27,7 @@ impl Model {
 
     fn insert(&mut self, when: Tick) {
         self.inserted += 1;
-        let item = self.store.add(when, self.inserted);
+        let item = self.queue.add(when, self.inserted);
         self.expected.insert((when, self.inserted), item);
         self.items.push((when, self.inserted, item));
     }
@@ -40,7 +40,7 @@ impl Model {
         let place = dice.below(self.items.len() as u64) as usize;
         let (when, number, item) = self.items.swap_remove(place);
         self.expected.remove(&(when, number))?;
-        self.store.remove(item);
+        self.queue.remove(item);
         Some(item)
     }
 
@@ -49,7 +49,7 @@ impl Model {
         if let Some(item) = self.remove(dice) {
             self.inserted += 1;
             item.note(|note| (note.when, note.value) = (when, self.inserted));
-            self.store.insert(item);
+            self.queue.insert(item);
             self.expected.insert((when, self.inserted), item);
             self.items.push((when, self.inserted, item));
         }
@@ -57,7 +57,7 @@ impl Model {
 
     fn take(&mut self, now: Tick, at_most: usize) {
         let mut out = Vec::new();
-        let more = self.store.take_due(now, at_most, &mut out);
+        let more = self.queue.take_due(now, at_most, &mut out);
         assert!(out.len() <= at_most);
         for taken in &plain(&out) {
             assert!(taken.0 <= now, "early");
@@ -74,17 +74,17 @@ impl Model {
     }
 
     fn check(&self) {
-        assert_eq!(self.store.len(), self.expected.len());
+        assert_eq!(self.queue.len(), self.expected.len());
         let first = self.expected.first_key_value().map(|(first, _)| first.0);
-        let look = self.store.next_look();
+        let look = self.queue.next_check();
         assert_eq!(look.is_some(), first.is_some());
         assert!(look <= first, "asks to be looked at too late");
     }
 
     fn end(mut self) {
         let rest: Vec<_> = self.expected.into_keys().collect();
-        assert_eq!(self.store.drained(), rest);
-        assert_eq!((self.store.len(), self.store.next_look()), (0, None));
+        assert_eq!(self.queue.drained(), rest);
+        assert_eq!((self.queue.len(), self.queue.next_check()), (0, None));
     }
 }
 
@@ -114,7 +114,7 @@ fn random_steps_agree_with_a_sorted_map() {
                 roll if roll < 90 && dice.below(3) == 0 => model.reschedule(&mut dice, when),
                 roll if roll < 90 => _ = model.remove(&mut dice),
                 roll if roll < 92 => {
-                    model.now = model.store.next_look().unwrap_or(model.now).max(model.now);
+                    model.now = model.queue.next_check().unwrap_or(model.now).max(model.now);
                 }
                 roll if roll < 95 => model.now = model.now.saturating_add(dice.span(28)),
                 95 if dice.below(10) == 0 => model.now = model.now.saturating_add(dice.span(58)),

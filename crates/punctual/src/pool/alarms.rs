@@ -13,7 +13,7 @@ impl Engine {
         let mut book = self.timers.book.lock();
         alarm.set_kept(true);
         book.ticks.insert(Timer::alarm(alarm.clone()));
-        let when = book.ticks.take_opening().unwrap_or(alarm.when());
+        let when = book.ticks.take_earlier_check().unwrap_or(alarm.when());
         self.look_no_later_than(when, book);
     }
 

@@ -19,7 +19,7 @@ use super::views::Unsettled;
 use crate::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use crate::sync::{Arc, Guard, atomic};
 use crate::task::block::{Entry, Reference};
-use crate::time::{Axis, Clock, Taken, Tick};
+use crate::time::{Axis, Clock, DueTimer, Tick};
 use crate::worker::idle::{Bed, Idle};
 
 /// At most this many tasks are moved at a time, so that an insertion never waits long.
@@ -352,7 +352,7 @@ const SAMPLE: usize = 16;
 /// Where what is moved at once lies meanwhile: empty between two pieces, and kept, so that none is paid for twice.
 #[derive(Default)]
 pub(super) struct Desk {
-    due: Vec<Taken<Timer>>,
+    due: Vec<DueTimer<Timer>>,
     tasks: Vec<Entry>,
     /// Those that go through the gates of views.
     of_views: Vec<Entry>,
@@ -374,7 +374,7 @@ impl Book {
     }
 
     /// Takes what is due by either clock, in order, the times given as ticks of the monotonic one.
-    fn take_due(&mut self, now: Tick, clock: &Clock, out: &mut Vec<Taken<Timer>>) -> bool {
+    fn take_due(&mut self, now: Tick, clock: &Clock, out: &mut Vec<DueTimer<Timer>>) -> bool {
         // What is beyond the horizon never comes, also when the clock stands there.
         let mut more = self.ticks.take_due(now.min(Tick::MAX - 1), PIECE, out);
         if self.calendar.len() == 0 {

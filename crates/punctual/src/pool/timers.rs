@@ -34,7 +34,7 @@ use crate::task::Class;
 use crate::task::block::{self, Appointment, Delay, Entry, Header, Options, Origin};
 use crate::task::home::{Forgotten, Home, Removal, Removed};
 use crate::task::record::Slot;
-use crate::time::{self, Axis, Clock, Store, Tick};
+use crate::time::{self, Axis, Clock, Tick, TimerQueue};
 use ending::Closing;
 use std::future::Future;
 use std::ptr::NonNull;
@@ -65,8 +65,8 @@ pub(crate) struct Timers {
 
 /// What is under the lock.
 pub(super) struct Book {
-    pub(super) ticks: Store<Timer>,
-    pub(super) calendar: Store<Timer>,
+    pub(super) ticks: TimerQueue<Timer>,
+    pub(super) calendar: TimerQueue<Timer>,
     pub(super) counts: Counts,
     /// Runs of schedules among what waits.
     pub(super) runs: usize,
@@ -101,8 +101,8 @@ impl Timers {
     pub(super) fn new(clock: &Clock, config: &Config) -> Self {
         Timers {
             book: Lock::new(Book {
-                ticks: Store::new(clock.tick()),
-                calendar: Store::new(clock.on(Axis::Wall)),
+                ticks: TimerQueue::new(clock.tick()),
+                calendar: TimerQueue::new(clock.on(Axis::Wall)),
                 counts: Counts::default(),
                 runs: 0,
                 closing: Closing::new(config.delayed_at_shutdown, config.repeating_at_shutdown),
@@ -202,7 +202,7 @@ impl Timers {
 }
 
 impl Book {
-    pub(super) fn store(&mut self, axis: Axis) -> &mut Store<Timer> {
+    pub(super) fn store(&mut self, axis: Axis) -> &mut TimerQueue<Timer> {
         match axis {
             Axis::Ticks => &mut self.ticks,
             Axis::Wall => &mut self.calendar,
@@ -216,17 +216,17 @@ impl Book {
         match axis {
             Axis::Ticks => self.ticks.insert(timer),
             Axis::Wall => {
-                self.calendar.count_from(self.ticks.count());
+                self.calendar.count_from(self.ticks.last_sequence());
                 self.calendar.insert(timer);
-                self.ticks.count_from(self.calendar.count());
+                self.ticks.count_from(self.calendar.last_sequence());
             }
         }
     }
 
     /// When the stores want to be looked at, on the monotonic clock.
     pub(super) fn next_look(&self, clock: &Clock) -> Option<Tick> {
-        let ticks = self.ticks.next_look();
-        let calendar = self.calendar.next_look().map(|at| tick_of(at, clock));
+        let ticks = self.ticks.next_check();
+        let calendar = self.calendar.next_check().map(|at| tick_of(at, clock));
         ticks.into_iter().chain(calendar).min()
     }
 
@@ -319,7 +319,7 @@ impl Engine {
             book.watch.expiring += 1;
             self.timers.mirror(&book);
         }
-        let when = book.store(axis).take_opening().unwrap_or(when);
+        let when = book.store(axis).take_earlier_check().unwrap_or(when);
         let look = match axis {
             Axis::Ticks => when,
             Axis::Wall => tick_of(when, &self.clock),

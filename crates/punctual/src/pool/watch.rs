@@ -17,7 +17,7 @@ use crate::task::block::{Entry, Header, Reference};
 use crate::task::home::Removal;
 use crate::task::side::Expiry;
 use crate::task::watch::{Facts, Found};
-use crate::time::{Taken, Tick, Timed, deadline_after};
+use crate::time::{DueTimer, Tick, Timed, deadline_after};
 use crate::worker::idle::Bed;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Watch {
     }
 
     /// These have left the store.
-    pub(super) fn left(&mut self, taken: &[Taken<Timer>]) {
+    pub(super) fn left(&mut self, taken: &[DueTimer<Timer>]) {
         if self
             .look
             .is_some_and(|look| taken.iter().any(|each| each.value == look))

@@ -46,7 +46,7 @@ use super::{Class, Priority, Token, contain, discard};
 use crate::sync::Cell;
 use crate::sync::atomic::AtomicPtr;
 use crate::sync::atomic::Ordering::Acquire;
-use crate::time::{Axis, Clock, Seat, Tick};
+use crate::time::{Axis, Clock, Tick, TimerKey};
 use std::alloc::Layout;
 use std::any::Any;
 use std::borrow::Cow;
@@ -103,9 +103,9 @@ impl Timer for Appointment {
 pub(crate) struct Delay {
     /// Written before the block is shared, then read by anybody.
     pub(crate) when: Tick,
-    /// Written and read under the timer store's lock, as is `seat`.
+    /// Written and read under the timer store's lock, as is `timer_key`.
     pub(crate) sequence: u64,
-    pub(crate) seat: Seat,
+    pub(crate) timer_key: TimerKey,
 }
 
 /// The same for one that goes by the wall clock.
@@ -117,7 +117,7 @@ impl Delay {
         Delay {
             when,
             sequence: 0,
-            seat: Seat::NOWHERE,
+            timer_key: TimerKey::UNSET,
         }
     }
 }

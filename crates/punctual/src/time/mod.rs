@@ -26,7 +26,7 @@ pub use schedule::{LastRun, Missed, OnFailure, Overlap, Schedule, ScheduleError}
 pub(crate) use clock::off_the_wall;
 pub(crate) use clock::{Axis, deadline_after, on_the_wall};
 pub(crate) use manual::Attached;
-pub(crate) use punctual_timer::{Seat, Store, Taken, Tick, Timed};
+pub(crate) use punctual_timer::{DueTimer, Tick, Timed, TimerKey, TimerQueue};
 pub(crate) use schedule::Verdict;
 pub(crate) use schedule::cursor::{Cursor, Due, Now};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -10,7 +10,7 @@
 use crate::sync::{Arc, prefetch};
 use crate::task::alarm::Alarm;
 use crate::task::block::{Delay, Entry, Header, Reference};
-use crate::time::{Seat, Tick, Timed};
+use crate::time::{Tick, Timed, TimerKey};
 use std::ptr::NonNull;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,15 +164,15 @@ impl Timed for Timer {
     }
 
     #[inline]
-    fn seat(self) -> Seat {
+    fn key(self) -> TimerKey {
         // SAFETY: as above; under the store's lock.
-        unsafe { (&raw const (*self.delay()).seat).read() }
+        unsafe { (&raw const (*self.delay()).timer_key).read() }
     }
 
     #[inline]
-    fn set_seat(self, seat: Seat) {
+    fn set_key(self, key: TimerKey) {
         // SAFETY: as above; under the store's lock.
-        unsafe { (&raw mut (*self.delay()).seat).write(seat) };
+        unsafe { (&raw mut (*self.delay()).timer_key).write(key) };
     }
 
     #[inline]
