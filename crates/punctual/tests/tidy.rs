@@ -275,14 +275,25 @@ fn the_core_depends_on_libc_and_a_hash_and_features_on_what_they_are_for() {
     let expected = BTreeMap::from([
         (
             "[dependencies]",
-            vec!["foldhash", "jiff", "punctual-timer", "metrics", "tracing"],
+            vec![
+                "foldhash",
+                "punctual-cron",
+                "punctual-timer",
+                "metrics",
+                "tracing",
+            ],
         ),
         ("[target.'cfg(unix)'.dependencies]", vec!["libc"]),
         ("[target.'cfg(loom)'.dependencies]", vec!["loom"]),
         ("[target.'cfg(shuttle)'.dependencies]", vec!["shuttle"]),
     ]);
     assert_eq!(found, expected);
-    for (name, feature) in [("jiff", "cron"), ("metrics", "metrics"), ("tracing", "tracing")] {
+    let cron = read("crates/punctual-cron/Cargo.toml");
+    for (manifest, name, feature) in [
+        (&cron, "jiff", "cron"),
+        (&manifest, "metrics", "metrics"),
+        (&manifest, "tracing", "tracing"),
+    ] {
         let begin = format!("{name} = {{");
         let is_optional = |line: &str| line.starts_with(&begin) && line.contains("optional = true");
         assert!(

@@ -13,7 +13,7 @@ use crate::pool::repeating::{
 use crate::sync::Arc;
 use crate::task::block::{Appointment, Delay, Entry, Options, Timer};
 use crate::task::decorate::Contexts;
-use crate::time::{Axis, Run, RunResult, Schedule, Tick, deadline_after, on_the_wall};
+use crate::time::{Axis, Run, RunResult, Schedule, ScheduleExt, Tick, deadline_after, wall_tick};
 use crate::{ConfigError, Reason, Rejected};
 use std::borrow::Cow;
 use std::future::Future;
@@ -92,7 +92,7 @@ impl Executor {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let when = on_the_wall(when);
+        let when = wall_tick(when);
         self.keep(options, (Axis::Wall, when), Appointment::at(when), f)
     }
 

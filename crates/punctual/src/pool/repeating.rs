@@ -24,7 +24,7 @@ use crate::task::decorate::Contexts;
 use crate::task::home::Home;
 use crate::task::view::View;
 use crate::task::{Class, Token, contain, here, panic_text};
-use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, Tick, Verdict};
+use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, ScheduleExt, Tick, Verdict};
 use progress::{Ended, Phase, Plan, Progress, Tokens, Waiting};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -225,9 +225,9 @@ impl Repeating {
             number,
             what,
         };
-        let is_plain = progress.schedule.name.is_none() && !engine.clock.is_manual();
+        let is_plain = progress.schedule.name().is_none() && !engine.clock.is_manual();
         let options = (!is_plain).then(|| Options {
-            name: progress.schedule.name.clone(),
+            name: progress.schedule.name().cloned(),
             clock: engine.clock.is_manual().then(|| engine.clock.clone()),
             ..Options::default()
         });
@@ -399,7 +399,7 @@ impl Repeating {
             Ran::Panicked(payload) => panic_text(&**payload).to_owned(),
         };
         let schedule = self.progress.lock().schedule.clone();
-        if let Some(on_error) = &schedule.on_error {
+        if let Some(on_error) = schedule.error_handler() {
             engine.hooks.call(|| on_error(run, &text));
         }
         Some(text)
@@ -437,7 +437,7 @@ impl Repeating {
         let listed = listed.unwrap_or_else(|| token.clone());
         // Detached: a failure is told when it happens. A run that is no longer the one that waits was replaced.
         drop(progress.take_waiting(number)?);
-        engine.observed.runs[progress.schedule.counted_as()].fetch_add(1, Relaxed);
+        engine.observed.runs[progress.schedule.kind() as usize].fetch_add(1, Relaxed);
         if progress.phase == Phase::Ended {
             return None;
         }
@@ -514,7 +514,7 @@ impl Repeating {
         if alone.is_some() {
             progress.alone = alone;
         }
-        let now = if progress.schedule.goes_by_ticks() && !engine.clock.is_manual() {
+        let now = if progress.schedule.is_monotonic() && !engine.clock.is_manual() {
             // By the wall as it stood when the run began: a reading less.
             let tick = engine.clock.tick();
             let ran = Duration::from_nanos(tick.saturating_sub(began));
@@ -524,13 +524,13 @@ impl Repeating {
             now(engine)
         };
         let verdict = progress.note_end(&run, &now, failure);
-        let returns = is_framed && !progress.schedule.asks_user();
+        let returns = is_framed && !progress.schedule.is_trigger();
         let framed = returns.then(|| here(|here| here.return_token())).flatten();
         let ended = Ended {
             own: run.token,
             framed,
         };
-        if progress.schedule.asks_user() {
+        if progress.schedule.is_trigger() {
             let plan = progress.plan();
             drop(progress);
             self.find_next(engine, plan, &now, what, verdict, Some(ended));
@@ -611,7 +611,7 @@ fn decorated(engine: &Engine, contexts: Option<&mut Contexts>, body: impl FnOnce
 }
 
 fn now(engine: &Engine) -> Now {
-    Now::by(&engine.clock)
+    engine.clock.both()
 }
 
 /// Of the task that asks.

@@ -5,6 +5,7 @@
 
 use super::manual::{Manual, ManualClock};
 use crate::sync::Arc;
+use punctual_cron::engine::{Axis, Now, wall_tick};
 use punctual_timer::Tick;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -13,36 +14,6 @@ use std::time::{Duration, SystemTime};
 pub(crate) fn deadline_after(now: Tick, limit: Duration) -> Option<Tick> {
     let limit = u64::try_from(limit.as_nanos()).ok()?;
     now.checked_add(limit)
-}
-
-/// Which of a pool's two clocks something waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Axis {
-    /// The monotonic one: a delay.
-    Ticks,
-    /// The one on the wall: an instant, wherever that clock is put.
-    Wall,
-}
-
-/// Where 1970 lies on the wall's axis: it reaches from 1823 to 2408, and what is beyond is at its ends.
-const EPOCH: Tick = 1 << 62;
-
-/// An instant as nanoseconds, so that a timer store can order it.
-pub(crate) fn on_the_wall(when: SystemTime) -> Tick {
-    let nanos = |part: Duration| Tick::try_from(part.as_nanos()).unwrap_or(Tick::MAX);
-    match when.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => EPOCH.saturating_add(nanos(since)),
-        Err(before) => EPOCH.saturating_sub(nanos(before.duration())),
-    }
-}
-
-/// The instant of a reading of [`on_the_wall`].
-#[cfg(feature = "cron")]
-pub(crate) fn off_the_wall(at: Tick) -> Option<SystemTime> {
-    match at.checked_sub(EPOCH) {
-        Some(since) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(since)),
-        None => SystemTime::UNIX_EPOCH.checked_sub(Duration::from_nanos(EPOCH - at)),
-    }
 }
 
 /// Where a pool's time comes from: the system's clocks, or one that a test moves by hand.
@@ -116,12 +87,20 @@ impl Clock {
         }
     }
 
-    /// The reading of either clock; the wall's as [`on_the_wall`] has it.
+    /// The reading of either clock; the wall's as [`wall_tick`] has it.
     pub(crate) fn on(&self, axis: Axis) -> Tick {
         match axis {
             Axis::Ticks => self.tick(),
-            Axis::Wall => on_the_wall(self.now()),
+            Axis::Wall => wall_tick(self.now()),
         }
+    }
+
+    /// Both clocks at one moment. The wall first: a thread that is held up between the two readings is late by as much. The
+    /// other way round it would be early, and with it every tick of a grid that begins here.
+    pub(crate) fn both(&self) -> Now {
+        let wall = self.now();
+        let tick = self.tick();
+        Now { tick, wall }
     }
 
     pub(crate) fn is_manual(&self) -> bool {

@@ -8,25 +8,21 @@
 pub(crate) const MEASURES: bool = !cfg!(punctual_no_statistics);
 
 mod clock;
-#[cfg(feature = "cron")]
-mod cron;
 mod manual;
 mod run;
-mod schedule;
 mod wait;
 
 pub use clock::Clock;
-#[cfg(feature = "cron")]
-pub use cron::{CronDialect, Fold, Gap};
 pub use manual::ManualClock;
-pub use run::{Run, RunResult};
-pub use schedule::{LastRun, Missed, OnFailure, Overlap, Schedule, ScheduleError};
-
 #[cfg(feature = "cron")]
-pub(crate) use clock::off_the_wall;
-pub(crate) use clock::{Axis, deadline_after, on_the_wall};
+#[doc(inline)]
+pub use punctual_cron::{CronDialect, Fold, Gap};
+#[doc(inline)]
+pub use punctual_cron::{LastRun, Missed, OnFailure, Overlap, ScheduleError};
+pub use run::{Run, RunResult, Schedule};
+
+pub(crate) use clock::deadline_after;
 pub(crate) use manual::Attached;
+pub(crate) use punctual_cron::engine::{Axis, Cursor, Due, Now, ScheduleExt, Verdict, wall_tick};
 pub(crate) use punctual_timer::{DueTimer, Tick, Timed, TimerKey, TimerQueue};
-pub(crate) use schedule::Verdict;
-pub(crate) use schedule::cursor::{Cursor, Due, Now};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -1,8 +1,30 @@
-//! [`Run`]: one firing of a schedule, as its body sees it.
+//! [`Run`]: one firing of a schedule, as its body sees it; [`Schedule`] as this library runs it.
 
+use crate::error::ConfigError;
 use crate::task::Token;
+use punctual_cron::ScheduleError;
+use punctual_cron::engine::ErrorParts;
 use std::fmt;
 use std::time::SystemTime;
+
+/// When a task is to run: once, at a fixed rate, with a pause in between, by the calendar, or as a function says.
+///
+/// A value: it starts nothing, can be cloned and printed, and [`preview`](Schedule::preview) tells what it will do. All its
+/// methods are those of [`punctual_cron::Schedule`], whose error handler is told of a [`Run`] here.
+///
+/// ```
+/// use punctual::Schedule;
+/// use std::time::{Duration, SystemTime};
+///
+/// let flush = Schedule::every(Duration::from_secs(300)).times(3);
+/// assert_eq!(flush.to_string(), "every 5 minutes, 3 times");
+///
+/// let now = SystemTime::now();
+/// let minutes = |n: u64| now + Duration::from_secs(60 * n);
+/// assert_eq!(flush.preview(now, 10)?, [now, minutes(5), minutes(10)]);
+/// # Ok::<(), punctual::ScheduleError>(())
+/// ```
+pub type Schedule = punctual_cron::Schedule<Run>;
 
 /// One run of a schedule.
 ///
@@ -47,6 +69,18 @@ impl RunResult for () {
 impl<E: fmt::Display> RunResult for Result<(), E> {
     fn failure(self) -> Option<String> {
         self.err().map(|error| error.to_string())
+    }
+}
+
+impl From<ScheduleError> for ConfigError {
+    fn from(error: ScheduleError) -> Self {
+        let ErrorParts {
+            field,
+            value,
+            limit,
+            fix,
+        } = error.into();
+        ConfigError::new(field, value, limit, fix)
     }
 }
 

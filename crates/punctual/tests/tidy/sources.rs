@@ -75,7 +75,7 @@ pub(crate) fn library() -> Vec<Source> {
 }
 
 /// The crates that the library is built on.
-const LEAVES: [&str; 1] = ["punctual-timer"];
+const LEAVES: [&str; 2] = ["punctual-cron", "punctual-timer"];
 
 /// The sources of the leaf crates, with paths that begin with the crate's name.
 pub(crate) fn leaves() -> Vec<Source> {

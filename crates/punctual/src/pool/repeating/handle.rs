@@ -8,7 +8,7 @@ use crate::observe::{Histogram, Recorder};
 use crate::pool::fork;
 use crate::sync::Arc;
 use crate::task::{contain, here};
-use crate::time::{Cursor, Schedule, ScheduleError, Wait, Waked, deadline_after};
+use crate::time::{Cursor, Schedule, ScheduleError, ScheduleExt, Wait, Waked, deadline_after};
 use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Reason, Rejected};
 use std::fmt;
@@ -137,12 +137,7 @@ impl ScheduleHandle {
     pub fn reschedule(&self, schedule: Schedule) -> Result<(), ScheduleError> {
         schedule.check()?;
         let ended = |why: &'static str| {
-            ScheduleError::new(
-                "reschedule",
-                &schedule,
-                why,
-                "give the new schedule to Executor::schedule",
-            )
+            schedule.refuse("reschedule", why, "give the new schedule to Executor::schedule")
         };
         if self.is_elsewhere() {
             return Err(ended("this process was forked from the one whose pool runs it"));
@@ -157,7 +152,7 @@ impl ScheduleHandle {
             if progress.phase == Phase::Ended {
                 return Err(ended("it has ended"));
             }
-            let schedule = schedule.clone().or_named(progress.schedule.name.as_ref());
+            let schedule = schedule.clone().or_named(progress.schedule.name());
             let old = progress.schedule.clone();
             progress.replace(schedule, cursor);
             (progress.waiting.take(), old)
@@ -319,7 +314,7 @@ impl ScheduleHandle {
     /// The name it was given.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        self.schedule().name.map(String::from)
+        self.schedule().name().map(ToString::to_string)
     }
 
     /// Whether it is paused.
@@ -372,7 +367,7 @@ impl ScheduleHandle {
             (progress.schedule.clone(), first, progress.runs_left())
         };
         let most = left.map_or(n, |left| n.min(usize::try_from(left).unwrap_or(n)));
-        let most = if schedule.asks_user() { most.min(1) } else { most };
+        let most = if schedule.is_trigger() { most.min(1) } else { most };
         schedule.runs_from(first, most)
     }
 

@@ -10,7 +10,7 @@ use crate::pool::engine::Engine;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::task::Token;
-use crate::time::{Cursor, LastRun, Now, Run, Schedule, Verdict};
+use crate::time::{Cursor, LastRun, Now, Run, Schedule, ScheduleExt, Verdict};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
@@ -151,7 +151,7 @@ impl Progress {
             spare: None,
             jitter: Duration::ZERO,
             is_asked_for: false,
-            left: schedule.most(),
+            left: schedule.run_limit(),
             last: LastRun::default(),
             counts: Counts::default(),
             lag: None,
@@ -163,7 +163,7 @@ impl Progress {
     /// Another plan from now on.
     pub(super) fn replace(&mut self, schedule: Schedule, cursor: Cursor) {
         self.version += 1;
-        self.left = schedule.most();
+        self.left = schedule.run_limit();
         self.cursor = cursor;
         self.schedule = Arc::new(schedule);
     }
@@ -232,7 +232,7 @@ impl Progress {
 
     /// What is to be known of the plan without the lock. A trigger whose schedule has ended is not asked again.
     pub(super) fn plan(&self) -> Plan {
-        let is_asked = self.schedule.asks_user() && self.phase != Phase::Ended;
+        let is_asked = self.schedule.is_trigger() && self.phase != Phase::Ended;
         Plan {
             schedule: self.schedule.clone(),
             version: self.version,
@@ -287,9 +287,11 @@ impl Progress {
             What::Tick { jitter } => jitter,
             What::Extra => Duration::ZERO,
         };
-        let replaced = self.waiting.take_if(|_| pause.is_some() && !schedule.asks_user());
+        let replaced = self
+            .waiting
+            .take_if(|_| pause.is_some() && !schedule.is_trigger());
         let skipped = match what {
-            _ if schedule.asks_user() || self.phase == Phase::Ended => 0,
+            _ if schedule.is_trigger() || self.phase == Phase::Ended => 0,
             _ if pause.is_some() => self.cursor.end(schedule, &self.last, now, jitter, pause),
             // The next one was armed when this began.
             _ if self.waiting.is_some() => 0,
@@ -320,12 +322,12 @@ impl Progress {
                 self.counts.last_error = Some(text);
             }
         }
-        self.schedule.on_failure.judge(self.counts.failures_in_a_row)
+        Verdict::after(self.counts.failures_in_a_row, self.schedule.failure_policy())
     }
 
     /// Up to the schedule's jitter, evenly spread. (A step of SplitMix64.)
     pub(super) fn draw_jitter(&mut self) -> Duration {
-        let most = self.schedule.jitter;
+        let most = self.schedule.max_jitter();
         if most.is_zero() {
             return most;
         }

@@ -1,6 +1,6 @@
 //! What a schedule does about runs that overlap, come late, or fail.
 //!
-//! Plain values; [`cursor`](super::cursor) and the pool act on them.
+//! Plain values; [`cursor`](super::cursor) and the engine act on them.
 
 use std::time::Duration;
 
@@ -73,26 +73,20 @@ pub enum OnFailure {
 
 /// What a schedule makes of its latest failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
+    /// It goes on as planned.
     GoOn,
     /// Not before this much after the run's end.
     Pause(Duration),
+    /// It ends.
     End,
 }
 
 impl Verdict {
-    pub(crate) fn pause(self) -> Option<Duration> {
-        match self {
-            Verdict::Pause(pause) => Some(pause),
-            Verdict::GoOn | Verdict::End => None,
-        }
-    }
-}
-
-impl OnFailure {
-    /// After so many failures in a row.
-    pub(crate) fn judge(self, failures: u32) -> Verdict {
-        match self {
+    /// What the policy says after so many failures in a row.
+    #[must_use]
+    pub fn after(failures: u32, policy: OnFailure) -> Self {
+        match policy {
             _ if failures == 0 => Verdict::GoOn,
             OnFailure::Continue => Verdict::GoOn,
             OnFailure::Stop => Verdict::End,
@@ -102,6 +96,15 @@ impl OnFailure {
                 let times = 1_u32.checked_shl(failures - 1).unwrap_or(u32::MAX);
                 Verdict::Pause(first.checked_mul(times).unwrap_or(max).min(max))
             }
+        }
+    }
+
+    /// The pause, if there is one.
+    #[must_use]
+    pub fn pause(self) -> Option<Duration> {
+        match self {
+            Verdict::Pause(pause) => Some(pause),
+            Verdict::GoOn | Verdict::End => None,
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::CronDialect;
 use super::days::{Days, MonthDays, WeekDays};
 use super::field::{Field, HOUR, Kind, MINUTE, MONTH, MONTH_DAY, SECOND, WEEK_DAY};
-use crate::time::schedule::ScheduleError;
+use crate::schedule::ScheduleError;
 use std::ops::Range;
 
 /// Longer texts are refused before they are read.

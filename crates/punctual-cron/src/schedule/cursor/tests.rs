@@ -1,9 +1,12 @@
 //! The cursor against a reference that walks from tick to tick.
 
-use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, Schedule, Tick, on_the_wall};
+use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, wall_tick};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// No engine runs it.
+type Schedule = super::Schedule<()>;
 
 /// Random numbers from a seed that is printed.
 struct Dice(u64);
@@ -33,20 +36,20 @@ impl Dice {
 /// What should happen, by the words of the policies: every tick that comes due is run, missed or skipped, and which of
 /// them is decided by what the schedule was doing at that tick.
 struct Reference {
-    period: Tick,
+    period: u64,
     overlap: Overlap,
     missed: Missed,
     /// A fixed rate begins anew after a delay, a calendar cannot.
     can_move: bool,
     /// Came due, and will run.
-    owed: VecDeque<Tick>,
+    owed: VecDeque<u64>,
     /// The first that has not come due yet, or was not looked at since.
-    next: Tick,
+    next: u64,
 }
 
 impl Reference {
     /// The ticks from the next one up to `present`, which are passed over.
-    fn pass(&mut self, present: Tick) -> Vec<Tick> {
+    fn pass(&mut self, present: u64) -> Vec<u64> {
         let mut passed = Vec::new();
         while self.next <= present {
             passed.push(self.next);
@@ -55,12 +58,12 @@ impl Reference {
         passed
     }
 
-    fn due(&self) -> Tick {
+    fn due(&self) -> u64 {
         self.owed.front().copied().unwrap_or(self.next)
     }
 
     /// Whether it runs, for which tick, and how many it makes up for.
-    fn begin(&mut self, present: Tick) -> (bool, Tick, u64) {
+    fn begin(&mut self, present: u64) -> (bool, u64, u64) {
         let was_owed = !self.owed.is_empty();
         let tick = self.owed.pop_front().unwrap_or_else(|| {
             let tick = self.next;
@@ -84,7 +87,7 @@ impl Reference {
     }
 
     /// How many are left out.
-    fn end(&mut self, present: Tick, resumed: Option<Tick>) -> u64 {
+    fn end(&mut self, present: u64, resumed: Option<u64>) -> u64 {
         if let Some(resumed) = resumed {
             let owed = self.owed.drain(..).count();
             return (owed + self.pass(resumed - 1).len()) as u64;
@@ -99,7 +102,7 @@ impl Reference {
         }
     }
 
-    fn resume(&mut self, now: Tick) {
+    fn resume(&mut self, now: u64) {
         if self.due() <= now {
             self.owed.clear();
             self.pass(now);
@@ -111,12 +114,12 @@ impl Reference {
 struct Plan {
     schedule: Schedule,
     axis: Axis,
-    first: Tick,
-    period: Tick,
-    begun: Tick,
+    first: u64,
+    period: u64,
+    begun: u64,
 }
 
-const SECOND: Tick = 1_000_000_000;
+const SECOND: u64 = 1_000_000_000;
 const OVERLAPS: [Overlap; 2] = [Overlap::Skip, Overlap::Queue];
 const MISSED: [Missed; 4] = [Missed::Once, Missed::Skip, Missed::Delay, Missed::Burst];
 
@@ -148,19 +151,19 @@ fn calendar(dice: &mut Dice) -> Plan {
 }
 
 /// A time as the clock of that axis counts it.
-fn on(axis: Axis, tick: Tick) -> Tick {
+fn on(axis: Axis, tick: u64) -> u64 {
     match axis {
         Axis::Ticks => tick,
-        Axis::Wall => on_the_wall(at(tick)),
+        Axis::Wall => wall_tick(at(tick)),
     }
 }
 
-fn at(tick: Tick) -> SystemTime {
+fn at(tick: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_nanos(tick)
 }
 
 /// Both clocks show the same: the cursor's own difference is tested apart.
-fn now(tick: Tick) -> Now {
+fn now(tick: u64) -> Now {
     Now { tick, wall: at(tick) }
 }
 

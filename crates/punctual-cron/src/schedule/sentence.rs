@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One sentence: "every 5 minutes, 3 times".
-impl fmt::Display for Schedule {
+impl<R> fmt::Display for Schedule<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Every(period) => write!(f, "every {}", rhythm(*period))?,
@@ -91,7 +91,7 @@ fn instant(at: SystemTime) -> String {
 
 /// Year, month and day of a day counted from 1970-01-01. The year is taken to begin in March: then the leap day is its
 /// last, and months are 153 days in five.
-pub(in crate::time) fn date(day: i128) -> (i128, i128, i128) {
+pub(crate) fn date(day: i128) -> (i128, i128, i128) {
     let day = day + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

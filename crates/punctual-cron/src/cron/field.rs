@@ -1,7 +1,7 @@
 //! One field of a cron text: lists, ranges, steps, names, special days; the errors that point at them.
 
 use super::days::{MonthDays, WeekDays};
-use crate::time::schedule::ScheduleError;
+use crate::schedule::ScheduleError;
 
 /// One of the six.
 pub(super) struct Kind {

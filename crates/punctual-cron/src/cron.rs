@@ -4,7 +4,7 @@
 //! instant after a given one. Bounded: texts that no day can match are refused, and a search takes at most
 //! [`MAX_STEPS`] steps.
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(test)]
 mod bounds;
 mod days;
 mod field;
@@ -12,7 +12,7 @@ mod parse;
 mod sentence;
 mod zone;
 
-use super::schedule::ScheduleError;
+use crate::schedule::ScheduleError;
 use days::Days;
 use parse::Fields;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

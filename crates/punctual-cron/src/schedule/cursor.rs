@@ -10,75 +10,74 @@
 //! policy's: they are dealt with when the run ends. Those that came due before a late run began are the [`Missed`]
 //! policy's, and dealt with when it begins. Owed ticks come before others, and are never taken for missed ones.
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(test)]
 mod tests;
 
 use super::{Kind, LastRun, Missed, Overlap, Schedule, Start};
 #[cfg(feature = "cron")]
-use crate::time::off_the_wall;
-use crate::time::{Axis, Clock, Tick, deadline_after, on_the_wall};
+use crate::axis::wall_time;
+use crate::axis::{Axis, tick_after, wall_tick};
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 /// Both clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Now {
-    pub(crate) tick: Tick,
-    pub(crate) wall: SystemTime,
+pub struct Now {
+    /// The monotonic clock, in nanoseconds.
+    pub tick: u64,
+    /// The wall clock.
+    pub wall: SystemTime,
 }
 
 /// When a run is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) axis: Axis,
-    pub(crate) at: Tick,
+pub struct Due {
+    /// By which clock.
+    pub axis: Axis,
+    /// The tick of that clock.
+    pub at: u64,
 }
 
 /// See the module's header.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor {
+pub struct Cursor {
     next: Option<Due>,
-    passed: Option<Tick>,
+    passed: Option<u64>,
     owed: VecDeque<Range>,
 }
 
 /// Ticks to be made up for: those of the grid after the first and up to the second, at least one.
 #[derive(Debug, Clone, Copy)]
-struct Range(Tick, Tick);
+struct Range(u64, u64);
 
 /// A backlog with more gaps than this is taken for one without the last ones.
 const RANGES: usize = 1024;
 
 /// What a run that is about to begin is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub struct Begun {
     /// False: its time has passed and it is left out.
-    pub(crate) runs: bool,
-    pub(crate) missed: u64,
-    pub(crate) scheduled: SystemTime,
+    pub runs: bool,
+    /// How many further ticks had come due before it, and are made up for by this run; of a run that is left out, itself too.
+    pub missed: u64,
+    /// When it was due.
+    pub scheduled: SystemTime,
 }
 
 /// Ticks are counted one by one where they do not lie at equal distances; more than these have "at least" as many.
 const COUNTED: u64 = 1_000_000;
 
 impl Now {
-    /// The wall first: whoever is held up between the two readings is late by as much. The other way round it would be early, and
-    /// with it every tick of a grid that is laid by this.
-    pub(crate) fn by(clock: &Clock) -> Self {
-        let wall = clock.now();
-        let tick = clock.tick();
-        Now { tick, wall }
-    }
-
-    fn on(&self, axis: Axis) -> Tick {
+    fn on(&self, axis: Axis) -> u64 {
         match axis {
             Axis::Ticks => self.tick,
-            Axis::Wall => on_the_wall(self.wall),
+            Axis::Wall => wall_tick(self.wall),
         }
     }
 
     /// The time on the wall at a tick of either clock, as the wall stands now.
-    pub(crate) fn wall_at(&self, due: Due) -> SystemTime {
+    #[must_use]
+    pub fn wall_at(&self, due: Due) -> SystemTime {
         let now = self.on(due.axis);
         let shifted = match now.checked_sub(due.at) {
             Some(past) => self.wall.checked_sub(Duration::from_nanos(past)),
@@ -88,25 +87,9 @@ impl Now {
     }
 }
 
-impl Schedule {
-    /// The place of its kind among [`RunCounts`](crate::RunCounts).
-    pub(crate) fn counted_as(&self) -> usize {
-        match self.kind {
-            Kind::Every(_) => 0,
-            Kind::Delay(_) => 1,
-            #[cfg(feature = "cron")]
-            Kind::Cron(_) => 2,
-            Kind::Once(_) | Kind::Trigger(_) => 3,
-        }
-    }
-
-    /// Whether it asks the monotonic clock alone.
-    pub(crate) fn goes_by_ticks(&self) -> bool {
-        self.axis() == Axis::Ticks && self.until.is_none()
-    }
-
+impl<R> Schedule<R> {
     /// The clock its ticks lie on.
-    fn axis(&self) -> Axis {
+    pub(super) fn axis(&self) -> Axis {
         match self.kind {
             Kind::Every(_) | Kind::Delay(_) => Axis::Ticks,
             _ => Axis::Wall,
@@ -114,19 +97,19 @@ impl Schedule {
     }
 
     /// The tick of the grid after `tick`; `None` also where there is no grid.
-    fn grid_after(&self, tick: Tick) -> Option<Tick> {
+    fn grid_after(&self, tick: u64) -> Option<u64> {
         match &self.kind {
-            Kind::Every(period) => deadline_after(tick, *period),
+            Kind::Every(period) => tick_after(tick, *period),
             #[cfg(feature = "cron")]
-            Kind::Cron(cron) => Some(on_the_wall(cron.next(off_the_wall(tick)?)?)),
+            Kind::Cron(cron) => Some(wall_tick(cron.next(wall_time(tick)?)?)),
             _ => None,
         }
     }
 
     /// How many ticks of the grid lie after `from` and not after `to`, and the last of them, or `from`.
-    fn grid_between(&self, from: Tick, to: Tick) -> (u64, Tick) {
+    fn grid_between(&self, from: u64, to: u64) -> (u64, u64) {
         if let Kind::Every(period) = self.kind {
-            let Ok(period) = Tick::try_from(period.as_nanos()) else {
+            let Ok(period) = u64::try_from(period.as_nanos()) else {
                 return (0, from);
             };
             let count = to.saturating_sub(from) / period.max(1);
@@ -144,9 +127,9 @@ impl Schedule {
 
     /// Whether the tick after this one of the grid is still to come. False where that is not seen at a glance: the usual run of a
     /// fixed rate need not divide anything.
-    fn is_before_the_tick_after(&self, tick: Tick, now: &Now) -> bool {
+    fn is_before_the_tick_after(&self, tick: u64, now: &Now) -> bool {
         match self.kind {
-            Kind::Every(period) => deadline_after(tick, period).is_none_or(|next| now.tick < next),
+            Kind::Every(period) => tick_after(tick, period).is_none_or(|next| now.tick < next),
             _ => false,
         }
     }
@@ -167,14 +150,15 @@ impl Schedule {
 
 impl Cursor {
     /// A schedule that begins now.
-    pub(crate) fn new(schedule: &Schedule, now: &Now) -> Self {
+    #[must_use]
+    pub fn new<R>(schedule: &Schedule<R>, now: &Now) -> Self {
         let next = match (&schedule.kind, schedule.start) {
             (Kind::Every(_) | Kind::Delay(_), Start::Now) => Some(Due {
                 axis: Axis::Ticks,
                 at: now.tick,
             }),
             (Kind::Every(_) | Kind::Delay(_), Start::In(delay)) => {
-                deadline_after(now.tick, delay).map(|at| Due {
+                tick_after(now.tick, delay).map(|at| Due {
                     axis: Axis::Ticks,
                     at,
                 })
@@ -182,7 +166,7 @@ impl Cursor {
             // What is given as an instant goes by the wall until it has come.
             _ => schedule.first(now.wall).map(|first| Due {
                 axis: Axis::Wall,
-                at: on_the_wall(first),
+                at: wall_tick(first),
             }),
         };
         Cursor {
@@ -192,12 +176,14 @@ impl Cursor {
         }
     }
 
-    pub(crate) fn next(&self) -> Option<Due> {
+    /// When the next run is due; `None` while that depends on a run in progress, and after the last.
+    #[must_use]
+    pub fn next(&self) -> Option<Due> {
         self.next
     }
 
     /// A run for the next tick is about to begin, so much later than it would have because of its jitter.
-    pub(crate) fn begin(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> Begun {
+    pub fn begin<R>(&mut self, schedule: &Schedule<R>, now: &Now, jitter: Duration) -> Begun {
         let axis = schedule.axis();
         let due = self.next.take().unwrap_or(Due {
             axis,
@@ -243,13 +229,13 @@ impl Cursor {
     }
 
     /// Nothing has come due since the last tick that was dealt with.
-    fn is_before_the_tick_after_the_last(&self, schedule: &Schedule, now: &Now) -> bool {
+    fn is_before_the_tick_after_the_last<R>(&self, schedule: &Schedule<R>, now: &Now) -> bool {
         self.passed
             .is_some_and(|passed| schedule.is_before_the_tick_after(passed, now))
     }
 
     /// Finds the tick after the one that began, for runs that may overlap or were left out.
-    pub(crate) fn go_on(&mut self, schedule: &Schedule, now: &Now) {
+    pub fn go_on<R>(&mut self, schedule: &Schedule<R>, now: &Now) {
         let after = self.owed.front().map(|range| range.0).or(self.passed);
         if let Some(after) = after {
             self.set_next(schedule, now, schedule.grid_after(after));
@@ -258,20 +244,20 @@ impl Cursor {
 
     /// A run has ended, so much later than it would have because of its jitter; `last` includes it. With a pause, nothing
     /// is due before it is over. Finds the next tick, and says how many were left out.
-    pub(crate) fn end(
+    pub fn end<R>(
         &mut self,
-        schedule: &Schedule,
+        schedule: &Schedule<R>,
         last: &LastRun,
         now: &Now,
         jitter: Duration,
         pause: Option<Duration>,
     ) -> u64 {
         let axis = schedule.axis();
-        let resumed = pause.map(|pause| deadline_after(now.on(axis), pause).unwrap_or(Tick::MAX));
+        let resumed = pause.map(|pause| tick_after(now.on(axis), pause).unwrap_or(u64::MAX));
         if !schedule.has_grid() {
             let next = match &schedule.kind {
-                Kind::Delay(delay) => deadline_after(now.tick, *delay),
-                _ => schedule.next(last, now.wall).map(on_the_wall),
+                Kind::Delay(delay) => tick_after(now.tick, *delay),
+                _ => schedule.next(last, now.wall).map(wall_tick),
             };
             let next = next.map(|next| next.max(resumed.unwrap_or(0)));
             self.set_next(schedule, now, next);
@@ -287,12 +273,12 @@ impl Cursor {
     }
 
     /// A run beside the plan has ended. What came due meanwhile is treated as during any other run.
-    pub(crate) fn end_beside(&mut self, schedule: &Schedule, now: &Now) -> u64 {
+    pub fn end_beside<R>(&mut self, schedule: &Schedule<R>, now: &Now) -> u64 {
         let Some(next) = self.next else {
             return self.look_past(schedule, now, Duration::ZERO);
         };
         if let Kind::Delay(delay) = &schedule.kind {
-            self.set_next(schedule, now, deadline_after(now.tick, *delay));
+            self.set_next(schedule, now, tick_after(now.tick, *delay));
             return 0;
         }
         let tick = rebase(next, schedule.axis(), now);
@@ -315,7 +301,7 @@ impl Cursor {
 
     /// As [`Cursor::end`] would, for a look while a run is in progress: ticks that came due meanwhile are passed over if
     /// they will be. Says how many. Nothing happens where the next tick depends on the run's end.
-    pub(crate) fn look_past(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> u64 {
+    pub fn look_past<R>(&mut self, schedule: &Schedule<R>, now: &Now, jitter: Duration) -> u64 {
         if !schedule.has_grid() || self.next.is_some() || self.passed.is_none() {
             return 0;
         }
@@ -325,12 +311,12 @@ impl Cursor {
     }
 
     /// After a pause by its owner: what came due meanwhile is forgotten.
-    pub(crate) fn resume(&mut self, schedule: &Schedule, now: &Now) {
+    pub fn resume<R>(&mut self, schedule: &Schedule<R>, now: &Now) {
         let Some(next) = self.next.filter(|next| next.at <= now.on(next.axis)) else {
             return;
         };
         if let Kind::Delay(delay) = &schedule.kind {
-            self.set_next(schedule, now, deadline_after(now.tick, *delay));
+            self.set_next(schedule, now, tick_after(now.tick, *delay));
         } else if schedule.has_grid() {
             self.owed.clear();
             self.passed = self.passed.max(Some(rebase(next, schedule.axis(), now)));
@@ -340,7 +326,7 @@ impl Cursor {
     }
 
     /// Deals with the ticks that came due during a run; says how many are left out.
-    fn overlapped(&mut self, schedule: &Schedule, now: &Now, jitter: Duration) -> u64 {
+    fn overlapped<R>(&mut self, schedule: &Schedule<R>, now: &Now, jitter: Duration) -> u64 {
         let present = back(now.on(schedule.axis()), jitter);
         let passed = self.passed.unwrap_or(present);
         match schedule.overlap {
@@ -354,7 +340,7 @@ impl Cursor {
         }
     }
 
-    fn skip_to(&mut self, schedule: &Schedule, now: &Now, to: Tick) -> u64 {
+    fn skip_to<R>(&mut self, schedule: &Schedule<R>, now: &Now, to: u64) -> u64 {
         let passed = self.passed.unwrap_or_else(|| now.on(schedule.axis()));
         let (skipped, last) = schedule.grid_between(passed, to);
         self.passed = Some(last);
@@ -374,7 +360,7 @@ impl Cursor {
     }
 
     /// One of those begins.
-    fn make_up(&mut self, schedule: &Schedule, tick: Tick) {
+    fn make_up<R>(&mut self, schedule: &Schedule<R>, tick: u64) {
         let Some(first) = self.owed.front_mut() else {
             return;
         };
@@ -385,14 +371,14 @@ impl Cursor {
     }
 
     /// They are not made up for; says how many they were.
-    fn forgive(&mut self, schedule: &Schedule) -> u64 {
+    fn forgive<R>(&mut self, schedule: &Schedule<R>) -> u64 {
         let owed = std::mem::take(&mut self.owed);
         owed.iter()
             .map(|range| schedule.grid_between(range.0, range.1).0)
             .sum()
     }
 
-    fn set_next(&mut self, schedule: &Schedule, now: &Now, at: Option<Tick>) {
+    fn set_next<R>(&mut self, schedule: &Schedule<R>, now: &Now, at: Option<u64>) {
         let axis = schedule.axis();
         self.next = at
             .map(|at| Due { axis, at })
@@ -401,7 +387,7 @@ impl Cursor {
 }
 
 /// The tick on the schedule's own clock: a start that was given as an instant is the first of a fixed rate's grid.
-fn rebase(due: Due, axis: Axis, now: &Now) -> Tick {
+fn rebase(due: Due, axis: Axis, now: &Now) -> u64 {
     if due.axis == axis {
         return due.at;
     }
@@ -409,6 +395,6 @@ fn rebase(due: Due, axis: Axis, now: &Now) -> Tick {
     now.on(axis).saturating_sub(late)
 }
 
-fn back(at: Tick, jitter: Duration) -> Tick {
-    at.saturating_sub(jitter.as_nanos() as Tick)
+fn back(at: u64, jitter: Duration) -> u64 {
+    at.saturating_sub(jitter.as_nanos() as u64)
 }

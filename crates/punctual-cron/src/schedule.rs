@@ -1,30 +1,31 @@
 //! [`Schedule`]: when, as a value.
 //!
 //! In: a period, a delay, an instant, a cron text or a function. Out: the first instant, and the next one after each
-//! run. Pure: nothing here reads a clock or starts anything; whoever runs a schedule brings both.
+//! run. Pure: nothing here reads a clock or starts anything; the engine that runs a schedule brings both.
 
 pub(crate) mod cursor;
+mod engine;
 mod error;
 mod policy;
 mod sentence;
 
 #[cfg(feature = "cron")]
-use super::cron::{Cron, CronDialect, Fold, Gap};
-use super::run::Run;
-use crate::sync::Arc;
+use crate::cron::{Cron, CronDialect, Fold, Gap};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use error::ScheduleError;
-pub(crate) use policy::Verdict;
-pub use policy::{Missed, OnFailure, Overlap};
+pub use engine::{ErrorHandler, ScheduleExt, ScheduleKind};
+pub use error::{ErrorParts, ScheduleError};
+pub use policy::{Missed, OnFailure, Overlap, Verdict};
 #[cfg(feature = "cron")]
-pub(super) use sentence::date;
+pub(crate) use sentence::date;
 
 /// When a task is to run: once, at a fixed rate, with a pause in between, by the calendar, or as a function says.
 ///
 /// A value: it starts nothing, can be cloned and printed, and [`preview`](Schedule::preview) tells what it will do.
+/// `R` is what the engine that runs it tells [`on_error`](Schedule::on_error) about a failed run.
 ///
 /// ```
 /// use punctual::Schedule;
@@ -38,21 +39,19 @@ pub(super) use sentence::date;
 /// assert_eq!(flush.preview(now, 10)?, [now, minutes(5), minutes(10)]);
 /// # Ok::<(), punctual::ScheduleError>(())
 /// ```
-#[derive(Clone)]
-pub struct Schedule {
+pub struct Schedule<R = ()> {
     kind: Kind,
     start: Start,
     times: Option<u64>,
     until: Option<SystemTime>,
-    pub(crate) jitter: Duration,
+    jitter: Duration,
     overlap: Overlap,
     missed: Missed,
-    pub(crate) on_failure: OnFailure,
-    pub(crate) on_error: Option<Arc<OnError>>,
-    pub(crate) name: Option<Cow<'static, str>>,
+    on_failure: OnFailure,
+    on_error: Option<Arc<ErrorHandler<R>>>,
+    name: Option<Cow<'static, str>>,
 }
 
-type OnError = dyn Fn(&Run, &str) + Send + Sync;
 type Trigger = dyn Fn(&LastRun) -> Option<SystemTime> + Send + Sync;
 
 #[derive(Clone)]
@@ -109,8 +108,8 @@ impl LastRun {
     }
 }
 
-impl Schedule {
-    fn of(kind: Kind) -> Schedule {
+impl<R> Schedule<R> {
+    fn of(kind: Kind) -> Self {
         Schedule {
             kind,
             start: Start::Now,
@@ -326,7 +325,7 @@ impl Schedule {
     /// Told of each failed run, with the text of its panic or error. It observes; what follows is
     /// [`on_failure`](Schedule::on_failure)'s to decide.
     #[must_use]
-    pub fn on_error(self, f: impl Fn(&Run, &str) + Send + Sync + 'static) -> Self {
+    pub fn on_error(self, f: impl Fn(&R, &str) + Send + Sync + 'static) -> Self {
         Schedule {
             on_error: Some(Arc::new(f)),
             ..self
@@ -357,49 +356,8 @@ impl Schedule {
         Ok(self.runs_from(first, most))
     }
 
-    /// That time and those after it, if each run takes no time.
-    pub(crate) fn runs_from(&self, first: Option<SystemTime>, most: usize) -> Vec<SystemTime> {
-        let runs = std::iter::successors(first, |at| self.next(&LastRun::prompt(*at), *at));
-        runs.take(most).collect()
-    }
-
-    /// What a value cannot refuse while it is being put together.
-    pub(crate) fn check(&self) -> Result<(), ScheduleError> {
-        match self.kind {
-            Kind::Every(Duration::ZERO) => Err(ScheduleError::new(
-                "every",
-                "0 s",
-                "a fixed rate needs a period",
-                "set a period above zero, or use with_delay to run again at once",
-            )),
-            _ if self.on_failure == OnFailure::StopAfter(0) => Err(ScheduleError::new(
-                "on_failure",
-                "StopAfter(0)",
-                "a schedule cannot end before its first failure",
-                "use StopAfter(1), which is Stop",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether its next time is an answer of the user's own.
-    pub(crate) fn asks_user(&self) -> bool {
-        matches!(self.kind, Kind::Trigger(_))
-    }
-
-    /// With that name, unless it has one.
-    pub(crate) fn or_named(mut self, name: Option<&Cow<'static, str>>) -> Self {
-        self.name = self.name.or_else(|| name.cloned());
-        self
-    }
-
-    /// How many runs it has.
-    pub(crate) fn most(&self) -> Option<u64> {
-        self.times
-    }
-
     /// When the first run is due if the schedule begins `now`.
-    pub(crate) fn first(&self, now: SystemTime) -> Option<SystemTime> {
+    fn first(&self, now: SystemTime) -> Option<SystemTime> {
         let start = match self.start {
             Start::Now => now,
             Start::In(delay) => now.checked_add(delay)?,
@@ -419,7 +377,7 @@ impl Schedule {
     }
 
     /// When the run after `last` is due. What has not happened yet counts from `now`.
-    pub(crate) fn next(&self, last: &LastRun, now: SystemTime) -> Option<SystemTime> {
+    fn next(&self, last: &LastRun, now: SystemTime) -> Option<SystemTime> {
         let due = match &self.kind {
             Kind::Every(period) => last.scheduled.unwrap_or(now).checked_add(*period)?,
             Kind::Delay(delay) => last.completed.unwrap_or(now).checked_add(*delay)?,
@@ -437,7 +395,19 @@ impl Schedule {
     }
 }
 
-impl fmt::Debug for Schedule {
+/// By hand: whether the engine's runs can be cloned does not matter.
+impl<R> Clone for Schedule<R> {
+    fn clone(&self) -> Self {
+        Schedule {
+            kind: self.kind.clone(),
+            on_error: self.on_error.clone(),
+            name: self.name.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<R> fmt::Debug for Schedule<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Some(name) => write!(f, "Schedule({name:?}, {self})"),

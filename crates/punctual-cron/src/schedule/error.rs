@@ -1,6 +1,5 @@
 //! [`ScheduleError`]: why a schedule cannot be, and where in its text.
 
-use crate::ConfigError;
 use std::fmt;
 use std::ops::Range;
 
@@ -25,11 +24,21 @@ pub struct ScheduleError(Box<Fault>);
 
 #[derive(Clone, PartialEq, Eq)]
 struct Fault {
-    field: &'static str,
-    value: String,
-    limit: String,
-    fix: String,
+    parts: ErrorParts,
     place: Option<Place>,
+}
+
+/// What an error says, in its parts: for an engine that has an error type of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorParts {
+    /// The setting's name, or the cron field's.
+    pub field: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Which limit it breaks.
+    pub limit: String,
+    /// What to do.
+    pub fix: String,
 }
 
 /// Where in a cron text the fault is.
@@ -51,22 +60,19 @@ impl ScheduleError {
         fix: impl Into<String>,
     ) -> Self {
         ScheduleError(Box::new(Fault {
-            field,
-            value: value.to_string(),
-            limit: limit.into(),
-            fix: fix.into(),
+            parts: ErrorParts {
+                field,
+                value: value.to_string(),
+                limit: limit.into(),
+                fix: fix.into(),
+            },
             place: None,
         }))
     }
 
     /// Points at bytes of a cron text, and says which of its fields they are.
     #[cfg(feature = "cron")]
-    pub(in crate::time) fn at(
-        mut self,
-        text: &str,
-        bytes: Range<usize>,
-        number: Option<(usize, usize)>,
-    ) -> Self {
+    pub(crate) fn at(mut self, text: &str, bytes: Range<usize>, number: Option<(usize, usize)>) -> Self {
         self.0.place = Some(Place {
             // On one line, and as wide as it is long.
             text: text.replace(|c: char| c.is_ascii_whitespace(), " "),
@@ -79,19 +85,19 @@ impl ScheduleError {
     /// What cannot be: the setting's name, or the cron field's.
     #[must_use]
     pub fn field(&self) -> &str {
-        self.0.field
+        self.0.parts.field
     }
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault {
+        let Fault { parts, place } = &*self.0;
+        let ErrorParts {
             field,
             value,
             limit,
             fix,
-            place,
-        } = &*self.0;
+        } = parts;
         f.write_str(field)?;
         if let Some(Place {
             number: Some((number, of)),
@@ -125,15 +131,8 @@ impl fmt::Debug for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-impl From<ScheduleError> for ConfigError {
+impl From<ScheduleError> for ErrorParts {
     fn from(error: ScheduleError) -> Self {
-        let Fault {
-            field,
-            value,
-            limit,
-            fix,
-            ..
-        } = *error.0;
-        ConfigError::new(field, value, limit, fix)
+        error.0.parts
     }
 }

@@ -2,7 +2,7 @@
 
 use super::CronDialect;
 use super::parse::Fields;
-use crate::time::schedule::date;
+use crate::schedule::date;
 
 /// The longest that a possible date is away: 29 February on a given weekday, around a year like 2100, is 40 years.
 const MONTHS_AHEAD: i64 = 12 * 41;

@@ -1,6 +1,6 @@
 //! Time zones: the one place that knows where they come from.
 
-use crate::time::schedule::ScheduleError;
+use crate::schedule::ScheduleError;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -57,7 +57,7 @@ impl Zone {
     }
 
     /// All that have a name.
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(test)]
     pub(super) fn all() -> Vec<Zone> {
         let names = jiff::tz::db().available();
         names.filter_map(|name| Zone::named(name.as_str()).ok()).collect()
