@@ -3,9 +3,9 @@
 //! In: a period, a delay, an instant, a cron text or a function. Out: the first instant, and the next one after each
 //! run. Pure: nothing here reads a clock or starts anything; the engine that runs a schedule brings both.
 
-pub(crate) mod cursor;
 mod engine;
 mod error;
+pub(crate) mod plan;
 mod policy;
 mod sentence;
 

@@ -1,6 +1,6 @@
 //! What a schedule does about runs that overlap, come late, or fail.
 //!
-//! Plain values; [`cursor`](super::cursor) and the engine act on them.
+//! Plain values; [`plan`](super::plan) and the engine act on them.
 
 use std::time::Duration;
 

@@ -377,7 +377,7 @@ impl Book {
     fn take_due(&mut self, now: Tick, clock: &Clock, out: &mut Vec<DueTimer<Timer>>) -> bool {
         // What is beyond the horizon never comes, also when the clock stands there.
         let mut more = self.ticks.take_due(now.min(Tick::MAX - 1), PIECE, out);
-        if self.calendar.len() == 0 {
+        if self.calendar.is_empty() {
             return more;
         }
         // Not past what is left of the first: their order would be lost.

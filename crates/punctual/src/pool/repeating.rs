@@ -4,7 +4,7 @@
 //! runs is, a delayed task like any other, put into the timer store when the one before has ended (or, where runs may
 //! overlap, has begun). So there is never more than one run waiting, none overlaps itself by accident, and cancelling,
 //! hooks, names, statistics and the manual clock need nothing of their own. What is due when is the
-//! [`Cursor`]'s to say; this file keeps it, the counts and the body together, and acts.
+//! [`Plan`]'s to say; this file keeps it, the counts and the body together, and acts.
 //!
 //! User code (body, trigger, error handler, decorator, and the drop of each) runs without any lock. A trigger that is
 //! asked while somebody changes the schedule loses: the answer is thrown away if the version has changed.
@@ -24,8 +24,8 @@ use crate::task::decorate::Contexts;
 use crate::task::home::Home;
 use crate::task::view::View;
 use crate::task::{Class, Token, contain, here, panic_text};
-use crate::time::{Axis, Cursor, Due, Now, Run, Schedule, ScheduleExt, Tick, Verdict};
-use progress::{Ended, Phase, Plan, Progress, Tokens, Waiting};
+use crate::time::{Axis, Due, Now, Plan, Run, Schedule, ScheduleExt, Tick, Verdict};
+use progress::{Ended, Phase, Progress, Snapshot, Tokens, Waiting};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -142,7 +142,7 @@ impl Repeating {
             Body::Alone(alone) => alone.take(),
             _ => None,
         };
-        let cursor = Cursor::new(&schedule, &now(engine));
+        let plan = Plan::new(&schedule, &now(engine));
         let repeating = Arc::new(Repeating {
             engine: Arc::downgrade(engine),
             fork: engine.generation,
@@ -150,7 +150,7 @@ impl Repeating {
             at_once,
             place,
             body: Lock::new(body),
-            progress: Lock::new(Progress::new(schedule, cursor, alone)),
+            progress: Lock::new(Progress::new(schedule, plan, alone)),
             word: WaitWord::new(0),
         });
         // Before it is armed: a pool that ends from here on finds it, or refuses its first run.
@@ -208,7 +208,7 @@ impl Repeating {
                 },
             )
         } else {
-            let Some(due) = progress.cursor.next().filter(|_| progress.has_runs_left()) else {
+            let Some(due) = progress.plan.next().filter(|_| progress.has_runs_left()) else {
                 // Of some schedules the next tick is known when the run in progress has ended.
                 if progress.running.is_empty() {
                     progress.phase = Phase::Ended;
@@ -285,18 +285,18 @@ impl Repeating {
             return;
         };
         let now = now(&engine);
-        let plan = {
+        let snapshot = {
             let mut progress = self.progress.lock();
             if progress.phase == Phase::Ended || progress.take_waiting(number).is_none() {
                 return;
             }
             if let What::Tick { jitter } = what {
-                let Progress { cursor, schedule, .. } = &mut *progress;
-                cursor.begin(schedule, &now, jitter);
+                let Progress { plan, schedule, .. } = &mut *progress;
+                plan.begin(schedule, &now, jitter);
             }
-            progress.plan()
+            progress.snapshot()
         };
-        self.find_next(&engine, plan, &now, what, Verdict::GoOn, None);
+        self.find_next(&engine, snapshot, &now, what, Verdict::GoOn, None);
     }
 
     /// Ends it: nothing will follow. With `tells`, runs in progress are asked to stop. Says whether it did, and whether a
@@ -448,8 +448,8 @@ impl Repeating {
             engine.observed.missed.fetch_add(missed, Relaxed);
         }
         if run.is_some() && progress.running.len() < self.at_once && progress.phase == Phase::Going {
-            let Progress { cursor, schedule, .. } = &mut *progress;
-            cursor.go_on(schedule, &now);
+            let Progress { plan, schedule, .. } = &mut *progress;
+            plan.go_on(schedule, &now);
             self.arm(engine, &mut progress);
             drop(progress);
             // This worker is busy with the run: somebody must be there for the next.
@@ -531,9 +531,9 @@ impl Repeating {
             framed,
         };
         if progress.schedule.is_trigger() {
-            let plan = progress.plan();
+            let snapshot = progress.snapshot();
             drop(progress);
-            self.find_next(engine, plan, &now, what, verdict, Some(ended));
+            self.find_next(engine, snapshot, &now, what, verdict, Some(ended));
             return;
         }
         let settled = progress.settle(engine, &now, what, verdict, Some(ended));
@@ -548,18 +548,18 @@ impl Repeating {
     fn find_next(
         self: &Arc<Self>,
         engine: &Arc<Engine>,
-        plan: Plan,
+        snapshot: Snapshot,
         now: &Now,
         what: What,
         verdict: Verdict,
         ended: Option<Ended>,
     ) {
         // A trigger is user code: it is asked without the lock, on a copy.
-        let asked = match (what, plan.cursor) {
-            (What::Tick { jitter }, Some(mut cursor)) if verdict != Verdict::End => {
+        let asked = match (what, snapshot.plan) {
+            (What::Tick { jitter }, Some(mut plan)) if verdict != Verdict::End => {
                 Some(catch_unwind(AssertUnwindSafe(|| {
-                    cursor.end(&plan.schedule, &plan.last, now, jitter, verdict.pause());
-                    cursor
+                    plan.end(&snapshot.schedule, &snapshot.last, now, jitter, verdict.pause());
+                    plan
                 })))
             }
             _ => None,
@@ -569,8 +569,8 @@ impl Repeating {
             match asked {
                 None => {}
                 // Another plan has come meanwhile, and this one's answer counts no more.
-                Some(_) if progress.version != plan.version => {}
-                Some(Ok(cursor)) => progress.cursor = cursor,
+                Some(_) if progress.version != snapshot.version => {}
+                Some(Ok(plan)) => progress.plan = plan,
                 Some(Err(panic)) => {
                     // A trigger that cannot be asked has no next time.
                     progress.counts.last_error = Some(panic_text(&*panic).to_owned());

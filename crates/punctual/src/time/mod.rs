@@ -23,6 +23,6 @@ pub use run::{Run, RunResult, Schedule};
 
 pub(crate) use clock::deadline_after;
 pub(crate) use manual::Attached;
-pub(crate) use punctual_cron::engine::{Axis, Cursor, Due, Now, ScheduleExt, Verdict, wall_tick};
+pub(crate) use punctual_cron::engine::{Axis, Due, Now, Plan, ScheduleExt, Verdict, wall_tick};
 pub(crate) use punctual_timer::{DueTimer, Tick, Timed, TimerKey, TimerQueue};
 pub(crate) use wait::{Place, Wait, Waked, spin};

@@ -8,7 +8,7 @@ use crate::observe::{Histogram, Recorder};
 use crate::pool::fork;
 use crate::sync::Arc;
 use crate::task::{contain, here};
-use crate::time::{Cursor, Schedule, ScheduleError, ScheduleExt, Wait, Waked, deadline_after};
+use crate::time::{Plan, Schedule, ScheduleError, ScheduleExt, Wait, Waked, deadline_after};
 use crate::worker::spare::{self, Awaits, Sleep};
 use crate::{Reason, Rejected};
 use std::fmt;
@@ -124,9 +124,9 @@ impl ScheduleHandle {
             return None;
         }
         let now = now(&engine);
-        let mut cursor = progress.cursor.clone();
-        cursor.look_past(&progress.schedule, &now, progress.jitter);
-        cursor.next().map(|due| now.wall_at(due))
+        let mut plan = progress.plan.clone();
+        plan.look_past(&progress.schedule, &now, progress.jitter);
+        plan.next().map(|due| now.wall_at(due))
     }
 
     /// Another plan from now on. A run in progress ends first; what was counted stays, `times` begins anew.
@@ -146,7 +146,7 @@ impl ScheduleHandle {
             return Err(ended("its pool is gone"));
         };
         // A trigger is asked here: without the lock.
-        let cursor = Cursor::new(&schedule, &now(&engine));
+        let plan = Plan::new(&schedule, &now(&engine));
         let (replaced, old) = {
             let mut progress = self.repeating.progress.lock();
             if progress.phase == Phase::Ended {
@@ -154,7 +154,7 @@ impl ScheduleHandle {
             }
             let schedule = schedule.clone().or_named(progress.schedule.name());
             let old = progress.schedule.clone();
-            progress.replace(schedule, cursor);
+            progress.replace(schedule, plan);
             (progress.waiting.take(), old)
         };
         self.repeating.arm_instead(replaced);
@@ -194,7 +194,7 @@ impl ScheduleHandle {
             }
             progress.phase = Phase::Going;
             let schedule = progress.schedule.clone();
-            progress.cursor.resume(&schedule, &now(&engine));
+            progress.plan.resume(&schedule, &now(&engine));
         }
         self.repeating.arm_next();
     }
@@ -283,8 +283,8 @@ impl ScheduleHandle {
         // Those that a run in progress holds up are counted when it ends; whoever looks meanwhile sees them too.
         let held_up = match self.repeating.engine.upgrade() {
             Some(engine) if !progress.running.is_empty() => {
-                let mut cursor = progress.cursor.clone();
-                cursor.look_past(&progress.schedule, &now(&engine), progress.jitter)
+                let mut plan = progress.plan.clone();
+                plan.look_past(&progress.schedule, &now(&engine), progress.jitter)
             }
             _ => 0,
         };
@@ -357,13 +357,13 @@ impl ScheduleHandle {
                 return Vec::new();
             }
             let now = now(&engine);
-            let mut cursor = progress.cursor.clone();
+            let mut plan = progress.plan.clone();
             if progress.phase == Phase::Paused {
-                cursor.resume(&progress.schedule, &now);
+                plan.resume(&progress.schedule, &now);
             } else {
-                cursor.look_past(&progress.schedule, &now, progress.jitter);
+                plan.look_past(&progress.schedule, &now, progress.jitter);
             }
-            let first = cursor.next().map(|due| now.wall_at(due));
+            let first = plan.next().map(|due| now.wall_at(due));
             (progress.schedule.clone(), first, progress.runs_left())
         };
         let most = left.map_or(n, |left| n.min(usize::try_from(left).unwrap_or(n)));

@@ -1,7 +1,7 @@
 //! How far a schedule has come: what its lock guards.
 //!
-//! In: runs that begin and end. Out: the cursor, the counts, and who is to be told to stop. Nothing here acts or is user
-//! code, but the cursor of a trigger, which [`repeating`](super) asks outside the lock.
+//! In: runs that begin and end. Out: the plan, the counts, and who is to be told to stop. Nothing here acts or is user
+//! code, but the plan of a trigger, which [`repeating`](super) asks outside the lock.
 
 use super::{Alone, What};
 use crate::handle::{Status, TaskHandle};
@@ -10,7 +10,7 @@ use crate::pool::engine::Engine;
 use crate::sync::Arc;
 use crate::sync::unmodelled::Relaxed;
 use crate::task::Token;
-use crate::time::{Cursor, LastRun, Now, Run, Schedule, ScheduleExt, Verdict};
+use crate::time::{LastRun, Now, Plan, Run, Schedule, ScheduleExt, Verdict};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +27,7 @@ pub(super) struct Progress {
     /// Which schedule it is: counts those that replaced one.
     pub(super) version: u64,
     pub(super) phase: Phase,
-    pub(super) cursor: Cursor,
+    pub(super) plan: Plan,
     /// The body of a schedule whose runs do not overlap, except while it runs.
     pub(super) alone: Option<Alone>,
     /// The run that waits for its time, or for a worker.
@@ -86,12 +86,12 @@ pub(super) struct Ended {
     pub(super) framed: Option<Token>,
 }
 
-/// See [`Progress::plan`].
-pub(super) struct Plan {
+/// See [`Progress::snapshot`].
+pub(super) struct Snapshot {
     pub(super) schedule: Arc<Schedule>,
     pub(super) version: u64,
     /// Of a trigger.
-    pub(super) cursor: Option<Cursor>,
+    pub(super) plan: Option<Plan>,
     pub(super) last: LastRun,
 }
 
@@ -138,11 +138,11 @@ pub(super) struct Counts {
 }
 
 impl Progress {
-    pub(super) fn new(schedule: Schedule, cursor: Cursor, alone: Option<Alone>) -> Self {
+    pub(super) fn new(schedule: Schedule, plan: Plan, alone: Option<Alone>) -> Self {
         Progress {
             version: 0,
             phase: Phase::Going,
-            cursor,
+            plan,
             alone,
             waiting: None,
             number: 0,
@@ -161,10 +161,10 @@ impl Progress {
     }
 
     /// Another plan from now on.
-    pub(super) fn replace(&mut self, schedule: Schedule, cursor: Cursor) {
+    pub(super) fn replace(&mut self, schedule: Schedule, plan: Plan) {
         self.version += 1;
         self.left = schedule.run_limit();
-        self.cursor = cursor;
+        self.plan = plan;
         self.schedule = Arc::new(schedule);
     }
 
@@ -198,10 +198,10 @@ impl Progress {
         let (scheduled, missed) = match what {
             What::Extra => (now.wall, 0),
             What::Tick { jitter } => {
-                let begun = self.cursor.begin(&self.schedule, now, jitter);
+                let begun = self.plan.begin(&self.schedule, now, jitter);
                 self.counts.missed += begun.missed;
                 if !begun.runs {
-                    self.cursor.go_on(&self.schedule, now);
+                    self.plan.go_on(&self.schedule, now);
                     return None;
                 }
                 if let Some(left) = &mut self.left {
@@ -231,12 +231,12 @@ impl Progress {
     }
 
     /// What is to be known of the plan without the lock. A trigger whose schedule has ended is not asked again.
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn snapshot(&self) -> Snapshot {
         let is_asked = self.schedule.is_trigger() && self.phase != Phase::Ended;
-        Plan {
+        Snapshot {
             schedule: self.schedule.clone(),
             version: self.version,
-            cursor: is_asked.then(|| self.cursor.clone()),
+            plan: is_asked.then(|| self.plan.clone()),
             last: self.last,
         }
     }
@@ -292,12 +292,12 @@ impl Progress {
             .take_if(|_| pause.is_some() && !schedule.is_trigger());
         let skipped = match what {
             _ if schedule.is_trigger() || self.phase == Phase::Ended => 0,
-            _ if pause.is_some() => self.cursor.end(schedule, &self.last, now, jitter, pause),
+            _ if pause.is_some() => self.plan.end(schedule, &self.last, now, jitter, pause),
             // The next one was armed when this began.
             _ if self.waiting.is_some() => 0,
-            What::Extra => self.cursor.end_beside(schedule, now),
-            What::Tick { .. } if self.cursor.next().is_some() => 0,
-            What::Tick { .. } => self.cursor.end(schedule, &self.last, now, jitter, None),
+            What::Extra => self.plan.end_beside(schedule, now),
+            What::Tick { .. } if self.plan.next().is_some() => 0,
+            What::Tick { .. } => self.plan.end(schedule, &self.last, now, jitter, None),
         };
         self.counts.skipped += skipped;
         (skipped, replaced)

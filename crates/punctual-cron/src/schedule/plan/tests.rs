@@ -1,6 +1,6 @@
-//! The cursor against a reference that walks from tick to tick.
+//! The plan against a reference that walks from tick to tick.
 
-use super::{Axis, Cursor, Due, LastRun, Missed, Now, Overlap, wall_tick};
+use super::{Axis, Due, LastRun, Missed, Now, Overlap, Plan, wall_tick};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -111,7 +111,7 @@ impl Reference {
 }
 
 /// A schedule whose ticks lie at equal distances, and when it began.
-struct Plan {
+struct Grid {
     schedule: Schedule,
     axis: Axis,
     first: u64,
@@ -123,11 +123,11 @@ const SECOND: u64 = 1_000_000_000;
 const OVERLAPS: [Overlap; 2] = [Overlap::Skip, Overlap::Queue];
 const MISSED: [Missed; 4] = [Missed::Once, Missed::Skip, Missed::Delay, Missed::Burst];
 
-fn rate(dice: &mut Dice) -> Plan {
+fn rate(dice: &mut Dice) -> Grid {
     let period = 1 + dice.below(20);
     let begun = 1 + dice.below(1_000);
     let wait = dice.below(30);
-    Plan {
+    Grid {
         schedule: Schedule::every(Duration::from_nanos(period)).starting_in(Duration::from_nanos(wait)),
         axis: Axis::Ticks,
         first: begun + wait,
@@ -137,11 +137,11 @@ fn rate(dice: &mut Dice) -> Plan {
 }
 
 #[cfg(feature = "cron")]
-fn calendar(dice: &mut Dice) -> Plan {
+fn calendar(dice: &mut Dice) -> Grid {
     let seconds = [1, 2, 5, 10, 30][dice.below(5) as usize];
     let period = seconds * SECOND;
     let begun = SECOND * (1 + dice.below(1_000));
-    Plan {
+    Grid {
         schedule: Schedule::cron(&format!("*/{seconds} * * * * *")).expect("a cron text"),
         axis: Axis::Wall,
         first: (begun / period + 1) * period,
@@ -162,43 +162,43 @@ fn at(tick: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_nanos(tick)
 }
 
-/// Both clocks show the same: the cursor's own difference is tested apart.
+/// Both clocks show the same: the plan's own difference is tested apart.
 fn now(tick: u64) -> Now {
     Now { tick, wall: at(tick) }
 }
 
 /// Random runs of one random schedule under given policies.
-fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u64) {
+fn walk(dice: &mut Dice, grid: &Grid, overlap: Overlap, missed: Missed, steps: u64) {
     // The same for all runs: what came due when is then beyond dispute.
-    let jitter = dice.below(2) * dice.below(2 * plan.period);
-    let schedule = plan.schedule.clone().overlap(overlap).missed(missed);
-    let mut cursor = Cursor::new(&schedule, &now(plan.begun));
+    let jitter = dice.below(2) * dice.below(2 * grid.period);
+    let schedule = grid.schedule.clone().overlap(overlap).missed(missed);
+    let mut plan = Plan::new(&schedule, &now(grid.begun));
     let mut reference = Reference {
-        period: plan.period,
+        period: grid.period,
         overlap,
         missed,
-        can_move: plan.axis == Axis::Ticks,
+        can_move: grid.axis == Axis::Ticks,
         owed: VecDeque::new(),
-        next: plan.first,
+        next: grid.first,
     };
-    let mut clock = plan.begun;
-    let unit = plan.period.div_ceil(20);
+    let mut clock = grid.begun;
+    let unit = grid.period.div_ceil(20);
     let mut history = Vec::new();
     for _ in 0..steps {
         let due = reference.due();
         let expected = Some(Due {
-            axis: plan.axis,
-            at: on(plan.axis, due),
+            axis: grid.axis,
+            at: on(grid.axis, due),
         });
         assert_eq!(
-            cursor.next(),
+            plan.next(),
             expected,
             "{overlap:?} {missed:?} {schedule}: {history:#?}"
         );
         if dice.one_in(20) && clock < due {
             // Its owner pauses it for a while.
             clock += dice.below(100) * unit;
-            cursor.resume(&schedule, &now(clock));
+            plan.resume(&schedule, &now(clock));
             reference.resume(clock);
             history.push(format!("resumed at {clock}"));
             continue;
@@ -206,7 +206,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
         if dice.one_in(20) && clock < due {
             // A run beside the plan.
             clock += dice.below(100) * unit;
-            let skipped = cursor.end_beside(&schedule, &now(clock));
+            let skipped = plan.end_beside(&schedule, &now(clock));
             history.push(format!("beside until {clock}"));
             assert_eq!(skipped, reference.end(clock, None), "{history:#?}");
             continue;
@@ -215,7 +215,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
         clock = clock.max(due + jitter) + late;
         history.push(format!("begins {due} at {clock}, jitter {jitter}"));
         let moved = Duration::from_nanos(jitter);
-        let begun = cursor.begin(&schedule, &now(clock), moved);
+        let begun = plan.begin(&schedule, &now(clock), moved);
         let expected = reference.begin(clock - jitter);
         assert_eq!(
             (begun.runs, begun.scheduled, begun.missed),
@@ -223,7 +223,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
             "{overlap:?} {missed:?} {schedule}: {history:#?}"
         );
         if !begun.runs {
-            cursor.go_on(&schedule, &now(clock));
+            plan.go_on(&schedule, &now(clock));
             continue;
         }
         let last = LastRun {
@@ -234,9 +234,9 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
         clock += if dice.one_in(2) { dice.below(100) * unit } else { 0 };
         let pause = dice.one_in(10).then(|| (1 + dice.below(60)) * unit);
         history.push(format!("ends at {clock}, pause {pause:?}"));
-        let mut looked = cursor.clone();
+        let mut looked = plan.clone();
         let seen = looked.look_past(&schedule, &now(clock), moved);
-        let skipped = cursor.end(
+        let skipped = plan.end(
             &schedule,
             &last,
             &now(clock),
@@ -246,7 +246,7 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
         if pause.is_none() {
             assert_eq!(
                 (seen, looked.next()),
-                (skipped, cursor.next()),
+                (skipped, plan.next()),
                 "a look sees what the end does"
             );
         }
@@ -262,11 +262,11 @@ fn walk(dice: &mut Dice, plan: &Plan, overlap: Overlap, missed: Missed, steps: u
 }
 
 /// 12 500 steps; 200 000 with all policies, by rate and by calendar.
-fn walk_many(test: &str, plan: fn(&mut Dice) -> Plan, overlap: Overlap, missed: Missed) {
+fn walk_many(test: &str, grid: fn(&mut Dice) -> Grid, overlap: Overlap, missed: Missed) {
     let mut dice = Dice::new(test);
     for _ in 0..250 {
-        let plan = plan(&mut dice);
-        walk(&mut dice, &plan, overlap, missed, 50);
+        let grid = grid(&mut dice);
+        walk(&mut dice, &grid, overlap, missed, 50);
     }
 }
 
@@ -284,14 +284,14 @@ macro_rules! models {
 
 // One test per pair of policies, so that a failure names them.
 models! {
-    cursor_model_skip_once: Skip, Once;
-    cursor_model_skip_skip: Skip, Skip;
-    cursor_model_skip_delay: Skip, Delay;
-    cursor_model_skip_burst: Skip, Burst;
-    cursor_model_queue_once: Queue, Once;
-    cursor_model_queue_skip: Queue, Skip;
-    cursor_model_queue_delay: Queue, Delay;
-    cursor_model_queue_burst: Queue, Burst;
+    plan_model_skip_once: Skip, Once;
+    plan_model_skip_skip: Skip, Skip;
+    plan_model_skip_delay: Skip, Delay;
+    plan_model_skip_burst: Skip, Burst;
+    plan_model_queue_once: Queue, Once;
+    plan_model_queue_skip: Queue, Skip;
+    plan_model_queue_delay: Queue, Delay;
+    plan_model_queue_burst: Queue, Burst;
 }
 
 #[test]
@@ -299,29 +299,29 @@ fn runs_that_overlap_take_tick_after_tick_and_miss_those_that_could_not_start() 
     let mut dice = Dice::new("overlapping");
     for missed in MISSED {
         for _ in 0..100 {
-            let plan = rate(&mut dice);
-            let schedule = plan.schedule.clone().missed(missed);
-            let mut cursor = Cursor::new(&schedule, &now(plan.begun));
+            let grid = rate(&mut dice);
+            let schedule = grid.schedule.clone().missed(missed);
+            let mut plan = Plan::new(&schedule, &now(grid.begun));
             let mut reference = Reference {
-                period: plan.period,
+                period: grid.period,
                 overlap: Overlap::Skip,
                 missed,
                 can_move: true,
                 owed: VecDeque::new(),
-                next: plan.first,
+                next: grid.first,
             };
-            let mut clock = plan.begun;
+            let mut clock = grid.begun;
             for _ in 0..50 {
-                assert_eq!(cursor.next().map(|due| due.at), Some(reference.due()));
+                assert_eq!(plan.next().map(|due| due.at), Some(reference.due()));
                 clock = clock.max(reference.due()) + dice.below(2) * dice.below(50);
-                let begun = cursor.begin(&schedule, &now(clock), Duration::ZERO);
+                let begun = plan.begin(&schedule, &now(clock), Duration::ZERO);
                 let expected = reference.begin(clock);
                 assert_eq!(
                     (begun.runs, begun.scheduled, begun.missed),
                     (expected.0, at(expected.1), expected.2),
                     "{missed:?}"
                 );
-                cursor.go_on(&schedule, &now(clock));
+                plan.go_on(&schedule, &now(clock));
             }
         }
     }
@@ -340,13 +340,13 @@ fn a_wall_that_was_put_moves_the_calendar_and_not_the_rate() {
         wall: UNIX_EPOCH + 3 * hour,
     };
     let every = Schedule::every(Duration::from_secs(10));
-    let mut cursor = Cursor::new(&every, &begin);
-    cursor.begin(&every, &begin, Duration::ZERO);
-    cursor.end(&every, &LastRun::default(), &begin, Duration::ZERO, None);
-    let due = cursor.next().expect("a rate goes on");
+    let mut plan = Plan::new(&every, &begin);
+    plan.begin(&every, &begin, Duration::ZERO);
+    plan.end(&every, &LastRun::default(), &begin, Duration::ZERO, None);
+    let due = plan.next().expect("a rate goes on");
     assert_eq!((due.axis, due.at), (Axis::Ticks, 5 + 10 * SECOND));
     assert_eq!(
-        cursor.begin(&every, &later, Duration::ZERO).scheduled,
+        plan.begin(&every, &later, Duration::ZERO).scheduled,
         UNIX_EPOCH + 3 * hour,
         "told in the terms of the wall as it stands now"
     );
@@ -357,40 +357,34 @@ fn a_wall_that_was_put_moves_the_calendar_and_not_the_rate() {
 fn a_calendar_that_was_put_forward_has_missed_what_lies_between() {
     let begin = now(100 * SECOND);
     let cron = Schedule::cron("*/10 * * * * *").expect("a cron text");
-    let mut cursor = Cursor::new(&cron, &begin);
-    assert_eq!(
-        cursor.next().map(|due| due.at),
-        Some(on(Axis::Wall, 110 * SECOND))
-    );
+    let mut plan = Plan::new(&cron, &begin);
+    assert_eq!(plan.next().map(|due| due.at), Some(on(Axis::Wall, 110 * SECOND)));
     let put = Now {
         tick: 101 * SECOND,
         wall: at(145 * SECOND),
     };
-    let begun = cursor.begin(&cron, &put, Duration::ZERO);
+    let begun = plan.begin(&cron, &put, Duration::ZERO);
     assert_eq!((begun.runs, begun.missed), (true, 3));
     assert_eq!(begun.scheduled, at(110 * SECOND));
-    cursor.end(&cron, &LastRun::default(), &put, Duration::ZERO, None);
-    assert_eq!(
-        cursor.next().map(|due| due.at),
-        Some(on(Axis::Wall, 150 * SECOND))
-    );
+    plan.end(&cron, &LastRun::default(), &put, Duration::ZERO, None);
+    assert_eq!(plan.next().map(|due| due.at), Some(on(Axis::Wall, 150 * SECOND)));
 }
 
 #[test]
 fn a_rate_that_starts_at_an_instant_has_its_grid_there() {
     let begin = now(100 * SECOND);
     let every = Schedule::every(Duration::from_secs(10)).starting_at(at(103 * SECOND));
-    let mut cursor = Cursor::new(&every, &begin);
-    let first = cursor.next().expect("it starts");
+    let mut plan = Plan::new(&every, &begin);
+    let first = plan.next().expect("it starts");
     assert_eq!((first.axis, first.at), (Axis::Wall, on(Axis::Wall, 103 * SECOND)));
     // Two seconds late, and the wall is a minute off by then.
     let late = Now {
         tick: 165 * SECOND,
         wall: at(105 * SECOND),
     };
-    cursor.begin(&every, &late, Duration::ZERO);
-    cursor.end(&every, &LastRun::default(), &late, Duration::ZERO, None);
-    let second = cursor.next().expect("a rate goes on");
+    plan.begin(&every, &late, Duration::ZERO);
+    plan.end(&every, &LastRun::default(), &late, Duration::ZERO, None);
+    let second = plan.next().expect("a rate goes on");
     assert_eq!((second.axis, second.at), (Axis::Ticks, 173 * SECOND));
 }
 
@@ -401,15 +395,15 @@ fn nothing_is_due_after_the_end() {
         Schedule::with_delay(Duration::from_nanos(10)),
     ] {
         let until = kind.clone().until(at(120));
-        let mut cursor = Cursor::new(&until, &now(100));
+        let mut plan = Plan::new(&until, &now(100));
         let mut runs = 0;
-        while let Some(due) = cursor.next() {
+        while let Some(due) = plan.next() {
             runs += 1;
-            cursor.begin(&until, &now(due.at), Duration::ZERO);
-            cursor.end(&until, &LastRun::default(), &now(due.at), Duration::ZERO, None);
+            plan.begin(&until, &now(due.at), Duration::ZERO);
+            plan.end(&until, &LastRun::default(), &now(due.at), Duration::ZERO, None);
         }
         assert_eq!(runs, 3, "{until}: at 100, 110 and 120");
-        assert_eq!(Cursor::new(&until, &now(121)).next(), None, "{until}");
+        assert_eq!(Plan::new(&until, &now(121)).next(), None, "{until}");
     }
 }
 
@@ -422,13 +416,13 @@ fn a_period_beyond_the_clocks_horizon_has_one_tick() {
     ] {
         for overlap in OVERLAPS {
             let every = Schedule::every(huge).overlap(overlap);
-            let mut cursor = Cursor::new(&every, &now(100));
-            assert!(cursor.begin(&every, &now(200), Duration::ZERO).runs);
+            let mut plan = Plan::new(&every, &now(100));
+            assert!(plan.begin(&every, &now(200), Duration::ZERO).runs);
             assert_eq!(
-                cursor.end(&every, &LastRun::default(), &now(300), Duration::ZERO, None),
+                plan.end(&every, &LastRun::default(), &now(300), Duration::ZERO, None),
                 0
             );
-            assert_eq!(cursor.next(), None, "{huge:?}");
+            assert_eq!(plan.next(), None, "{huge:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a running schedule stands: which tick is next, which were missed, which skipped.
+//! [`Plan`]: where a running schedule stands: which tick is next, which were missed, which skipped.
 //!
 //! In: the schedule and the moments at which its runs begin and end. Out: when the next run is due, and the counts. Pure:
 //! the caller reads the clocks. A *tick* is a time at which the schedule wants to run; those of a fixed rate lie on the
@@ -38,9 +38,26 @@ pub struct Due {
     pub at: u64,
 }
 
-/// See the module's header.
+/// Where a running schedule stands. The engine tells it when runs begin and end, and asks when the next one is due.
+///
+/// ```
+/// use punctual_cron::Schedule;
+/// use punctual_cron::engine::{Axis, Due, Now, Plan};
+/// use std::time::{Duration, UNIX_EPOCH};
+///
+/// let schedule: Schedule = Schedule::every(Duration::from_nanos(10));
+/// let at = |tick| Now { tick, wall: UNIX_EPOCH + Duration::from_nanos(tick) };
+/// let mut plan = Plan::new(&schedule, &at(100));
+/// assert_eq!(plan.next(), Some(Due { axis: Axis::Ticks, at: 100 }));
+///
+/// // Its first run begins 25 ns late: the ticks at 110 and 120 have come due, and this run makes up for them.
+/// let begun = plan.begin(&schedule, &at(125), Duration::ZERO);
+/// assert_eq!((begun.runs, begun.missed), (true, 2));
+/// plan.end(&schedule, &Default::default(), &at(127), Duration::ZERO, None);
+/// assert_eq!(plan.next(), Some(Due { axis: Axis::Ticks, at: 130 }));
+/// ```
 #[derive(Debug, Clone)]
-pub struct Cursor {
+pub struct Plan {
     next: Option<Due>,
     passed: Option<u64>,
     owed: VecDeque<Range>,
@@ -148,7 +165,7 @@ impl<R> Schedule<R> {
     }
 }
 
-impl Cursor {
+impl Plan {
     /// A schedule that begins now.
     #[must_use]
     pub fn new<R>(schedule: &Schedule<R>, now: &Now) -> Self {
@@ -169,7 +186,7 @@ impl Cursor {
                 at: wall_tick(first),
             }),
         };
-        Cursor {
+        Plan {
             next: next.filter(|next| schedule.is_in_time(*next, now)),
             passed: None,
             owed: VecDeque::new(),
@@ -299,7 +316,7 @@ impl Cursor {
         }
     }
 
-    /// As [`Cursor::end`] would, for a look while a run is in progress: ticks that came due meanwhile are passed over if
+    /// As [`Plan::end`] would, for a look while a run is in progress: ticks that came due meanwhile are passed over if
     /// they will be. Says how many. Nothing happens where the next tick depends on the run's end.
     pub fn look_past<R>(&mut self, schedule: &Schedule<R>, now: &Now, jitter: Duration) -> u64 {
         if !schedule.has_grid() || self.next.is_some() || self.passed.is_none() {
