@@ -1,7 +1,7 @@
 //! The map and the list of unsafe files in ARCHITECTURE.md are exact, and documents name tests that exist.
 
 use crate::must_be_empty;
-use crate::sources::{everything, leaves, library, read, workspace};
+use crate::sources::{everything, leaves, library, read};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The items "- `path.rs`: .." of a section of ARCHITECTURE.md.
