@@ -14,4 +14,4 @@ mod worker;
 pub use api::handle::TaskHandle;
 pub use api::pool::Pool;
 pub use base::errors::{ConfigError, JoinError, Reason, Rejected};
-pub use task::cell::Cancel;
+pub use task::reference::Cancel;

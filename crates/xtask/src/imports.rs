@@ -141,9 +141,10 @@ fn joined(head: &[String], tail: &[String]) -> FullPath {
     [head, tail].concat()
 }
 
-/// The crate and the top module of a file.
+/// The crate and the top module of a file. A leaf crate is one folder.
 fn folder(source: &Source) -> String {
-    source.module[..source.module.len().min(2)].join("::")
+    let parts = if source.module[0] == "punctual" { 2 } else { 1 };
+    source.module[..source.module.len().min(parts)].join("::")
 }
 
 /// The groups of nodes that reach each other, each sorted; a node alone is none.

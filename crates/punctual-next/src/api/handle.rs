@@ -2,7 +2,7 @@
 
 use crate::base::errors::JoinError;
 use crate::sync::{is_multi_core, spin_loop};
-use crate::task::cell::{Cancel, JoinRef, TaskFailure};
+use crate::task::reference::{Cancel, JoinRef, TaskFailure};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -5,8 +5,8 @@ use crate::base::errors::{ConfigError, Rejected};
 use crate::engine::Engine;
 use crate::engine::idle::MAX_WORKERS;
 use crate::engine::lifecycle::OwnerShare;
-use crate::task::cell::{make_detached, make_joinable};
 use crate::task::context::is_worker_of;
+use crate::task::runnable::{make_detached, make_joinable};
 use crate::worker;
 use std::fmt;
 

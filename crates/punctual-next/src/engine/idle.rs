@@ -5,12 +5,14 @@
 //! each by the one before, instead of all at once.
 //!
 //! **No task waits beside a sleeping worker.**
-//! 1. A producer pushes under the tail lock and then reads the word. 2. A worker that finds nothing announces its sleep in the word,
-//! and then looks at the queue once more, under the tail lock. Whichever of the two takes the lock second sees what the other did: the
-//! worker sees the task, or the producer sees the sleeper (model `a_push_wakes_a_sleeper`).
-//! 3. A producer that sees a searcher wakes no one; the searcher finds the task, or another one before it. So the last searcher that
-//! finds a task looks whether there is more, and wakes the next (model `the_last_searcher_passes_the_word_on`). One that gives up
-//! searching announces its sleep in the same step, and rule 2 holds.
+//!
+//! 1. A producer pushes under the tail lock and then reads the word.
+//! 2. A worker that finds nothing announces its sleep in the word, and then looks at the queue once more, under the tail lock. The
+//!    second of the two to take the lock sees what the other did: the worker sees the task, or the producer sees the sleeper (model
+//!    `a_push_wakes_a_sleeper`).
+//! 3. A producer that sees a searcher wakes no worker; the searcher finds the task, or another one before it. So the last searcher
+//!    that finds a task looks whether there is more, and wakes the next (model `the_last_searcher_passes_the_word_on`). A worker that
+//!    gives up searching announces its sleep in the same step, and rule 2 holds.
 
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};

@@ -16,7 +16,9 @@ use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::mutex::{Mutex, MutexGuard, Rank};
 use crate::sync::{Padded, prefetch};
-use crate::task::cell::{PinnedCell, PlaceTag, Runnable, TaskHeader};
+use crate::task::cell::{PlaceTag, TaskHeader};
+use crate::task::reference::PinnedCell;
+use crate::task::runnable::Runnable;
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 

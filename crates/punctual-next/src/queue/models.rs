@@ -3,7 +3,9 @@
 use super::fifo::Fifo;
 use super::gate::{Entry, Gate, Verdict};
 use crate::sync::{Arc, Weak};
-use crate::task::cell::{PinnedCell, PlaceTag, Runnable, Scheduler, SchedulerRef, TaskHeader, make_joinable};
+use crate::task::cell::{PlaceTag, Scheduler, SchedulerRef, TaskHeader};
+use crate::task::reference::{Cancel, JoinRef, PinnedCell};
+use crate::task::runnable::{Runnable, make_joinable};
 use crate::task::state::End;
 
 struct Queue {
@@ -21,7 +23,7 @@ impl Queue {
         })
     }
 
-    fn push(&self, number: usize) -> crate::task::cell::JoinRef<usize> {
+    fn push(&self, number: usize) -> JoinRef<usize> {
         let (task, receipt) = make_joinable(SchedulerRef::new(&self.anchor), move || number);
         let pushed = self.fifo.push(task, Entry::New);
         assert!(matches!(pushed, Ok(Verdict::Go)));
@@ -83,7 +85,7 @@ fn a_canceller_meets_a_consumer() {
         assert!(matches!(handles[2].take(), Ok(2)));
         for (number, (handle, cancel)) in handles.iter_mut().zip(cancelled).enumerate() {
             match cancel {
-                crate::task::cell::Cancel::TooLate => {
+                Cancel::TooLate => {
                     assert!(matches!(handle.take(), Ok(taken) if taken == number));
                 }
                 _ => assert!(handle.take().is_err()),

@@ -1,6 +1,8 @@
 //! Models of the cell's state word: runner, handle, canceller and waker on one task.
 
-use super::cell::{Cancel, PinnedCell, Runnable, Scheduler, SchedulerRef, TaskHeader, make_joinable};
+use super::cell::{Scheduler, SchedulerRef, TaskHeader};
+use super::reference::{Cancel, PinnedCell};
+use super::runnable::{Runnable, make_joinable};
 use super::state::End;
 use crate::sync::mutex::{Mutex, Rank};
 use crate::sync::{Arc, Weak};

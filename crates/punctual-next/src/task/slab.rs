@@ -70,8 +70,8 @@ mod imp {
         }
         match layout.size() {
             ..=64 => Some(0),
-            ..=96 => Some(1),
-            ..=128 => Some(2),
+            65..=96 => Some(1),
+            97..=128 => Some(2),
             _ => None,
         }
     }

@@ -4,8 +4,8 @@ use crate::engine::Engine;
 use crate::engine::idle::Searching;
 use crate::sync::parker::Parker;
 use crate::sync::{Arc, JoinHandle, is_multi_core, spin_loop, start_thread};
-use crate::task::cell::Runnable;
 use crate::task::context;
+use crate::task::runnable::Runnable;
 use std::io;
 use std::time::{Duration, Instant};
 
