@@ -54,6 +54,8 @@ pub(crate) enum Peer {
     BareFutexSlack1,
     /// The pool behind both that keep an order, without one.
     OursUnordered,
+    /// The second edition of the engine, beside the first until it takes its place.
+    OursNext,
     JFixedLbq,
     JFixedAbq,
     JFjp,
@@ -74,7 +76,7 @@ pub(crate) enum Kind {
 }
 
 impl Peer {
-    pub(crate) const ALL: [Peer; 38] = [
+    pub(crate) const ALL: [Peer; 39] = [
         Peer::Ours,
         Peer::OursBounded,
         Peer::OursStealing,
@@ -108,6 +110,7 @@ impl Peer {
         Peer::BareFutex,
         Peer::BareFutexSlack1,
         Peer::OursUnordered,
+        Peer::OursNext,
         Peer::JFixedLbq,
         Peer::JFixedAbq,
         Peer::JFjp,
@@ -140,6 +143,7 @@ impl Peer {
             Peer::HeapPool => "heap-pool",
             Peer::MapInFront => "map-in-front",
             Peer::OursUnordered => "ours-unordered",
+            Peer::OursNext => "ours-next",
             Peer::SchedTp => "sched-tp",
             Peer::TokioSleep => "tokio-sleep",
             Peer::TokioSpawnSleep => "tokio-spawn-sleep",
@@ -169,7 +173,7 @@ impl Peer {
             Peer::BareNanosleep | Peer::BareNanosleepSlack1 | Peer::BareFutex | Peer::BareFutexSlack1 => {
                 Kind::Limit
             }
-            Peer::OursUnordered => Kind::Limit,
+            Peer::OursUnordered | Peer::OursNext => Kind::Limit,
             _ => Kind::Rust,
         }
     }
@@ -180,7 +184,7 @@ impl Peer {
             Peer::Ours | Peer::OursBounded | Peer::OursStealing | Peer::OursAgain => true,
             Peer::OursStrict | Peer::OursAging | Peer::OursShares => true,
             Peer::Rayon | Peer::Tokio | Peer::TokioBlocking | Peer::AsyncExecutor | Peer::Futures => true,
-            Peer::Threadpool | Peer::RustyPool | Peer::Crossbeam => true,
+            Peer::Threadpool | Peer::RustyPool | Peer::Crossbeam | Peer::OursNext => true,
             Peer::JFixedLbq | Peer::JFixedAbq | Peer::JFjp => true,
             Peer::SchedTp | Peer::TokioSleep | Peer::TokioSpawnSleep | Peer::TokioDelayQueue => false,
             Peer::TokioInterval | Peer::AsyncIo | Peer::JStpe => false,

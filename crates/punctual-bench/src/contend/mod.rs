@@ -18,7 +18,7 @@ pub(crate) use elastic::{Blocking, CAP_VARIABLE, Elastic, OursLanes, OursPinned,
 pub(crate) use futures::Spawns;
 pub(crate) use heap_pool::HeapPool;
 pub(crate) use keyed::{Keyed, MapInFront, OursKeyed};
-pub(crate) use ours::{Levelled, Ours};
+pub(crate) use ours::{Levelled, Ours, OursNext};
 pub(crate) use thread_pools::{Crossbeam, Rayon, RustyPool, Threadpool};
 
 /// Of every pool, ours and theirs.

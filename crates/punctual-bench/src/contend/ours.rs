@@ -61,6 +61,37 @@ impl Contender for Ours {
     }
 }
 
+/// The second edition of the engine.
+pub(crate) struct OursNext(punctual_next::Pool);
+
+impl OursNext {
+    pub(crate) fn open() -> Self {
+        OursNext(punctual_next::Pool::fixed(WORKERS).expect("a fixed pool is a valid configuration"))
+    }
+}
+
+impl Contender for OursNext {
+    type Handle = punctual_next::TaskHandle<u64>;
+
+    fn execute<F: FnOnce() + Send + 'static>(&self, task: F) {
+        self.0
+            .execute(task)
+            .expect("the queue has room and the pool is open");
+    }
+
+    fn submit<F: FnOnce() -> u64 + Send + 'static>(&self, task: F) -> Self::Handle {
+        self.0
+            .submit(task)
+            .expect("the queue has room and the pool is open")
+    }
+
+    fn join(handle: Self::Handle) -> u64 {
+        handle
+            .join()
+            .expect("no task of the bench panics or is cancelled")
+    }
+}
+
 /// A level after the other where none is named, each as often as the others.
 const TURNS: [usize; LEVELS] = [3, 0, 2, 1];
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::{
     catalog::{Peer, Scenario, Sizes},
     contend::{
-        AsyncExecutor, CallerRuns, Contender, Crossbeam, Futures, Levelled, Ours, OursLanes, Rayon,
+        AsyncExecutor, CallerRuns, Contender, Crossbeam, Futures, Levelled, Ours, OursLanes, OursNext, Rayon,
         RustyPool, Threadpool, Tokio, TokioBlocking, WORKERS,
     },
 };
@@ -78,6 +78,7 @@ pub(crate) fn run(scenario: Scenario, peer: Peer, sizes: Sizes) -> Result<Figure
         Peer::Ours | Peer::OursAgain => with(Ours::open(Queue::unbounded()), scenario, sizes),
         Peer::OursBounded => with(Ours::open(Queue::bounded(ROOM)), scenario, sizes),
         Peer::OursStealing => with(Ours::open(Queue::stealing(Capacity::Unbounded)), scenario, sizes),
+        Peer::OursNext => with(OursNext::open(), scenario, sizes),
         Peer::OursLanes => with(OursLanes::open(WORKERS), scenario, sizes),
         Peer::OursStrict => with(Levelled::open(strict()), scenario, sizes),
         Peer::OursAging => with(Levelled::open(aging()), scenario, sizes),
