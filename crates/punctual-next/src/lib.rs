@@ -13,5 +13,6 @@ mod worker;
 
 pub use api::handle::TaskHandle;
 pub use api::pool::Pool;
+pub use api::unrun::Unrun;
 pub use base::errors::{ConfigError, JoinError, Reason, Rejected};
 pub use task::reference::Cancel;

@@ -164,6 +164,63 @@ fn a_detached_value_is_dropped() {
     assert_eq!(drops.load(SeqCst), 1_000);
 }
 
+#[test]
+fn stop_gives_the_waiting_tasks_back_in_order() {
+    let pool = Pool::fixed(1).unwrap();
+    let open = held(&pool);
+    let (tell, told) = channel();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut handles = Vec::new();
+    for n in 0..130 {
+        let (tell, value) = (tell.clone(), Counted(drops.clone()));
+        let task = pool.submit(move || {
+            tell.send(n).unwrap();
+            value
+        });
+        handles.push(task.unwrap());
+    }
+    // A gap in the middle.
+    assert_eq!(handles[70].cancel(), Cancel::Removed);
+    let mut unrun = pool.stop();
+    assert_eq!((unrun.len(), pool.queued()), (129, 0));
+    for handle in handles {
+        assert_eq!(handle.cancel(), Cancel::TooLate);
+        assert!(handle.join().is_err_and(|error| error.is_cancelled()));
+    }
+    // Half of them run here, the others are dropped.
+    let dropped = unrun.split_off(64);
+    unrun.into_iter().for_each(|task| task.run().unwrap());
+    drop((dropped, tell));
+    assert!(told.iter().eq(0..64));
+    assert_eq!(drops.load(SeqCst), 130);
+    assert!(pool.execute(|| ()).unwrap_err().is_shutdown());
+    drop(open);
+    assert!(pool.close());
+}
+
+#[test]
+fn a_drained_pool_goes_on() {
+    let pool = Pool::bounded(1, 2).unwrap();
+    let open = held(&pool);
+    for _ in 0..2 {
+        pool.execute(|| panic!("unheard")).unwrap();
+    }
+    let unrun = pool.drain();
+    assert_eq!(unrun.len(), 2);
+    for task in unrun {
+        let payload = task.run().unwrap_err();
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"unheard"));
+    }
+    let tasks: Vec<_> = (0..2).map(|n| pool.submit(move || n).unwrap()).collect();
+    drop(open);
+    for (n, task) in tasks.into_iter().enumerate() {
+        assert_eq!(task.join().unwrap(), n);
+    }
+    assert!(!pool.await_termination(Duration::ZERO));
+    assert!(pool.close());
+    assert!(pool.await_termination(Duration::ZERO));
+}
+
 struct Flag(AtomicUsize);
 
 impl Wake for Flag {

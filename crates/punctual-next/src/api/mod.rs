@@ -2,3 +2,4 @@
 
 pub(crate) mod handle;
 pub(crate) mod pool;
+pub(crate) mod unrun;

@@ -1,6 +1,7 @@
 //! [`Pool`]: the owner of an engine.
 
 use super::handle::TaskHandle;
+use super::unrun::Unrun;
 use crate::base::errors::{ConfigError, Rejected};
 use crate::engine::Engine;
 use crate::engine::idle::MAX_WORKERS;
@@ -9,6 +10,7 @@ use crate::task::context::is_worker_of;
 use crate::task::runnable::{make_detached, make_joinable};
 use crate::worker;
 use std::fmt;
+use std::time::Duration;
 
 /// A pool of threads with one queue. The last owner to go shuts it down; its tasks are run all the same.
 #[derive(Clone)]
@@ -110,6 +112,24 @@ impl Pool {
     /// Refuses new tasks from now on; those that wait are run.
     pub fn shutdown(&self) {
         self.owner.engine().shutdown();
+    }
+
+    /// Takes the tasks out that wait, in order; the pool goes on.
+    pub fn drain(&self) -> Vec<Unrun> {
+        let waiting = self.owner.engine().drain();
+        waiting.into_iter().map(Unrun::new).collect()
+    }
+
+    /// Shuts the pool down and gives the tasks back that wait, in order; those that run go on.
+    pub fn stop(&self) -> Vec<Unrun> {
+        let waiting = self.owner.engine().stop();
+        waiting.into_iter().map(Unrun::new).collect()
+    }
+
+    /// Waits until the pool has ended, at most so long. False: the limit passed.
+    #[must_use]
+    pub fn await_termination(&self, limit: Duration) -> bool {
+        self.owner.engine().lifecycle.await_termination(Some(limit))
     }
 
     /// Shuts the pool down and waits until its tasks have ended and its threads are gone. True: they are. From one of the pool's own

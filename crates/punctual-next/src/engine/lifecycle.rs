@@ -10,6 +10,8 @@ use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Release};
 use crate::sync::mutex::{Mutex, Rank};
 use crate::sync::wait_word::WaitWord;
+use crate::task::runnable::HandedOut;
+use crate::task::state::End;
 use std::time::{Duration, Instant};
 
 const TERMINATED: u32 = 1;
@@ -64,6 +66,23 @@ impl Engine {
         self.queue.tail().gate.is_closed = true;
         self.idle.wake_all();
         self.try_terminate();
+    }
+
+    /// Takes the tasks out that wait; the pool goes on.
+    pub(crate) fn drain(&self) -> Vec<HandedOut> {
+        let waiting = self.queue.take_all();
+        waiting
+            .into_iter()
+            .map(|task| task.hand_out(End::Returned))
+            .collect()
+    }
+
+    /// Refuses new tasks, and takes the tasks out that wait. Closed first: what is not among them is run, or was refused.
+    pub(crate) fn stop(&self) -> Vec<HandedOut> {
+        self.queue.tail().gate.is_closed = true;
+        let waiting = self.drain();
+        self.shutdown();
+        waiting
     }
 
     /// Ends a closed pool without workers. Once.

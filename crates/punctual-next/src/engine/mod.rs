@@ -28,8 +28,10 @@ pub(crate) struct Engine {
     pub(crate) idle: Idle,
     pub(crate) threads: Threads,
     pub(crate) lifecycle: Lifecycle,
-    /// Tasks that ended without being run.
+    /// Tasks that were cancelled before they began.
     pub(crate) cancelled: AtomicU64,
+    /// Tasks that `stop` and `drain` gave back.
+    pub(crate) returned: AtomicU64,
 }
 
 impl Engine {
@@ -42,6 +44,7 @@ impl Engine {
             threads: Threads::new(spawn),
             lifecycle: Lifecycle::new(),
             cancelled: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
         });
         engine.lifecycle.begin(&engine);
         engine
@@ -114,7 +117,10 @@ impl Scheduler for Engine {
         }
     }
 
-    fn before_end(&self, _: &TaskHeader, _: End) {
-        self.cancelled.fetch_add(1, Relaxed);
+    fn before_end(&self, _: &TaskHeader, end: End) {
+        match end {
+            End::Returned => self.returned.fetch_add(1, Relaxed),
+            _ => self.cancelled.fetch_add(1, Relaxed),
+        };
     }
 }

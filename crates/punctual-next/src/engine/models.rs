@@ -83,3 +83,24 @@ fn the_last_owner_goes_while_a_task_waits() {
         await_end(&engine);
     });
 }
+
+/// Each task is run, or given back and run here: once, whichever of stop and the worker comes first.
+#[test]
+fn a_stop_meets_a_worker() {
+    model(2, || {
+        let pool = Pool::fixed(1).unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..2)
+            .map(|_| {
+                let runs = runs.clone();
+                pool.submit(move || runs.fetch_add(1, SeqCst)).unwrap()
+            })
+            .collect();
+        let unrun = pool.stop();
+        let returned = unrun.len();
+        unrun.into_iter().for_each(|task| task.run().unwrap());
+        let finished = tasks.into_iter().filter_map(|task| task.join().ok()).count();
+        assert!(pool.close());
+        assert_eq!((finished + returned, runs.load(SeqCst)), (2, 2));
+    });
+}

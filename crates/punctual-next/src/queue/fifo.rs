@@ -200,6 +200,32 @@ impl Fifo {
         }
     }
 
+    /// Takes everything out, in order.
+    pub(crate) fn take_all(&self) -> Vec<Runnable> {
+        let mut taken = Vec::new();
+        let mut head = self.head.lock();
+        let mut tail = self.tail.lock();
+        let (mut segment, mut offset) = (head.segment, head.offset);
+        // The head's chain, then the tail's.
+        for next in [tail.first, ptr::null_mut()] {
+            // SAFETY: with both locks the segments are this thread's.
+            while let Some(each) = unsafe { segment.as_mut() } {
+                for slot in &mut each.slots[offset..each.filled] {
+                    let cell = NonNull::new(std::mem::replace(slot, ptr::null_mut()));
+                    // SAFETY: the slot owned the `Runnable`, and is empty now.
+                    taken.extend(cell.map(|cell| unsafe { Runnable::from_raw(cell) }));
+                }
+                (segment, offset) = (each.next, 0);
+            }
+            segment = next;
+        }
+        // The slots stay behind as gaps, as after a removal; the next pop passes them.
+        head.left += taken.len();
+        self.left.store(head.left, Release);
+        tail.left = head.left;
+        taken
+    }
+
     /// The tail under its lock: the gate, for those that close the pool or count its threads.
     pub(crate) fn tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock()

@@ -33,7 +33,7 @@ impl Queue {
     fn run_one(&self) -> bool {
         match self.fifo.pop() {
             Some(task) => {
-                task.run().publish();
+                task.run(|_| ()).publish();
                 true
             }
             None => false,

@@ -5,8 +5,8 @@
 //! measured 2 to 4 times as much per task in scenario A). The unlock is one exchange. There is no poisoning: no user code runs
 //! under a lock of the engine.
 //!
-//! **Ranks.** Each lock has a [`Rank`]. A thread takes locks in rising rank only, and of [`Rank::Limit`] several, from the inner
-//! view outwards; a debug build asserts it on every `lock`. Two threads that follow one order cannot wait for each other.
+//! **Ranks.** Each lock has a [`Rank`]. A thread takes locks in rising rank only; a debug build asserts it on every
+//! `lock`. Two threads that follow one order cannot wait for each other.
 
 #![allow(unsafe_code)]
 

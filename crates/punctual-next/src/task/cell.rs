@@ -10,12 +10,12 @@
 //!                 '-------- take_back(Runnable) ----> the closure
 //! ```
 //!
-//! [`Runnable`] and [`Ran`](super::runnable::Ran) are in `runnable.rs`; references without the right to run are in `reference.rs`.
+//! The right to run is in `runnable.rs`, references without the right to run are in `reference.rs`.
 
 #![allow(unsafe_code)]
 
 use super::reference::PinnedCell;
-use super::runnable::{Ran, Runnable};
+use super::runnable::Runnable;
 use super::slab;
 use super::state::{End, State, Waiters};
 use crate::sync::atomic::AtomicU8;
@@ -76,8 +76,11 @@ pub(crate) enum PlaceTag {
 
 pub(super) struct VTable {
     pub(super) layout: Layout,
-    /// Runs the closure. Its output lies in the cell then, or the cell is gone.
-    pub(super) run: unsafe fn(NonNull<TaskHeader>) -> Ran,
+    /// Calls the closure, which may unwind. Its output lies in the cell then, if there is a handle to take it.
+    pub(super) run: unsafe fn(NonNull<TaskHeader>),
+    /// Puts the payload of a panic where the output would be. It comes back if there is no handle to take it.
+    pub(super) put_payload: unsafe fn(NonNull<TaskHeader>, Payload) -> Option<Payload>,
+    pub(super) has_output: bool,
     pub(super) drop_closure: unsafe fn(NonNull<TaskHeader>),
     pub(super) drop_output: unsafe fn(NonNull<TaskHeader>, End),
     /// Moves output or payload to the address.
@@ -208,6 +211,8 @@ impl<F: FnOnce() + Send> Detached<F> {
     pub(super) const VTABLE: VTable = VTable {
         layout: Layout::new::<Self>(),
         run: Self::run,
+        put_payload: |_, payload| Some(payload),
+        has_output: false,
         drop_closure: Self::drop_closure,
         drop_output: |_, _| {},
         take_output: |_, _, _| unreachable!("a task without a handle has no output"),
@@ -216,17 +221,10 @@ impl<F: FnOnce() + Send> Detached<F> {
 
     /// # Safety
     /// The caller owns the `Runnable`.
-    unsafe fn run(cell: NonNull<TaskHeader>) -> Ran {
+    unsafe fn run(cell: NonNull<TaskHeader>) {
         // SAFETY: the closure is there until the task is run, which this is.
-        unsafe {
-            let closure = ManuallyDrop::take(&mut cell.cast::<Self>().as_mut().closure);
-            if !cell.as_ref().state.is_sole() {
-                return Ran::without_output(Some(cell), catch_unwind(AssertUnwindSafe(closure)));
-            }
-            // No other thread can reach the cell: its memory may serve the tasks that the closure submits.
-            free(cell);
-            Ran::without_output(None, catch_unwind(AssertUnwindSafe(closure)))
-        }
+        let closure = unsafe { ManuallyDrop::take(&mut cell.cast::<Self>().as_mut().closure) };
+        closure();
     }
 
     /// # Safety
@@ -254,6 +252,8 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
     pub(super) const VTABLE: VTable = VTable {
         layout: Layout::new::<Self>(),
         run: Self::run,
+        put_payload: Self::put_payload,
+        has_output: true,
         drop_closure: Self::drop_closure,
         drop_output: Self::drop_output,
         take_output: Self::take_output,
@@ -262,25 +262,25 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
 
     /// # Safety
     /// The caller owns the `Runnable`.
-    unsafe fn run(cell: NonNull<TaskHeader>) -> Ran {
+    unsafe fn run(cell: NonNull<TaskHeader>) {
         // SAFETY: the closure is there until the task is run, which this is; until the end is published the stage is the runner's.
         unsafe {
             let stage = &cell.cast::<Self>().as_ref().stage;
             let closure = stage.with_mut(|stage| ManuallyDrop::take(&mut (*stage).closure));
-            let end = match catch_unwind(AssertUnwindSafe(closure)) {
-                Ok(output) => {
-                    let output = ManuallyDrop::new(output);
-                    stage.with_mut(|stage| (*stage).output = output);
-                    End::Finished
-                }
-                Err(payload) => {
-                    let payload = ManuallyDrop::new(payload);
-                    stage.with_mut(|stage| (*stage).payload = payload);
-                    End::Panicked
-                }
-            };
-            Ran::with_output(cell, end)
+            let output = ManuallyDrop::new(closure());
+            stage.with_mut(|stage| (*stage).output = output);
         }
+    }
+
+    /// # Safety
+    /// The caller was the `Runnable`, and the closure has panicked.
+    unsafe fn put_payload(cell: NonNull<TaskHeader>, payload: Payload) -> Option<Payload> {
+        let payload = ManuallyDrop::new(payload);
+        // SAFETY: as in `run`.
+        let stage = unsafe { &cell.cast::<Self>().as_ref().stage };
+        // SAFETY: as in `run`.
+        stage.with_mut(|stage| unsafe { (*stage).payload = payload });
+        None
     }
 
     /// # Safety
@@ -306,7 +306,7 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
                 End::Panicked => {
                     drop_quietly(stage.with_mut(|stage| ManuallyDrop::take(&mut (*stage).payload)));
                 }
-                End::Cancelled => {}
+                End::Cancelled | End::Returned => {}
             }
         }
     }
@@ -327,7 +327,7 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
                             .copy_from((&raw const (*stage).payload).cast(), 1)
                     });
                 }
-                End::Cancelled => {}
+                End::Cancelled | End::Returned => {}
             }
         }
     }

@@ -66,7 +66,7 @@ fn the_last_reference_frees() {
         let output = Counted(drops.clone());
         let (task, receipt) = make_joinable(SchedulerRef::new(&place.anchor), move || output);
         let handle = receipt.accepted();
-        let runner = loom::thread::spawn(move || task.run().publish());
+        let runner = loom::thread::spawn(move || task.run(|_| ()).publish());
         // Detached before, during or after the run.
         drop(handle);
         runner.join().unwrap();
@@ -85,7 +85,7 @@ fn a_pin_holds_the_end_off() {
         let runner = loom::thread::spawn(move || {
             // The runner's is the last strong reference: it goes after the end, so a pinned canceller still has it.
             if let Some(task) = worker.take() {
-                task.run().publish();
+                task.run(|_| ()).publish();
             }
         });
         drop(place);
@@ -106,7 +106,7 @@ fn a_cancelled_output_is_dropped_once() {
         let output = Counted(drops.clone());
         let (task, receipt) = make_joinable(SchedulerRef::new(&place.anchor), move || output);
         let handle = receipt.accepted();
-        let runner = loom::thread::spawn(move || task.run().publish());
+        let runner = loom::thread::spawn(move || task.run(|_| ()).publish());
         let _ = handle.reference().cancel();
         runner.join().unwrap();
         drop(handle);
@@ -120,7 +120,7 @@ fn a_waker_is_called() {
         let place = OnePlace::new();
         let (task, receipt) = make_joinable(SchedulerRef::new(&place.anchor), || ());
         let mut handle = receipt.accepted();
-        let runner = loom::thread::spawn(move || task.run().publish());
+        let runner = loom::thread::spawn(move || task.run(|_| ()).publish());
         let flag = Arc::new(Flag(AtomicUsize::new(0)));
         let is_left = handle.set_waker(&Waker::from(flag.clone()));
         runner.join().unwrap();
@@ -138,7 +138,7 @@ fn a_sleeper_is_woken() {
         let place = OnePlace::new();
         let (task, receipt) = make_joinable(SchedulerRef::new(&place.anchor), || 7);
         let mut handle = receipt.accepted();
-        let runner = loom::thread::spawn(move || task.run().publish());
+        let runner = loom::thread::spawn(move || task.run(|_| ()).publish());
         loop {
             let seen = handle.state().announce_sleeper();
             if seen.is_resolved() {

@@ -151,7 +151,7 @@ impl<T> JoinRef<T> {
             Some(End::Finished) => Ok(unsafe { self.take_as(End::Finished) }),
             // SAFETY: as above.
             Some(End::Panicked) => Err(TaskFailure::Panicked(unsafe { self.take_as(End::Panicked) })),
-            Some(End::Cancelled) | None => Err(TaskFailure::Cancelled),
+            Some(End::Cancelled | End::Returned) | None => Err(TaskFailure::Cancelled),
         }
     }
 

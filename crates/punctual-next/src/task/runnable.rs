@@ -2,20 +2,23 @@
 //!
 //! - [`Runnable`]: the unique right and duty to run the task or to end it. The place in which a task waits owns it.
 //! - [`Ran`]: the body has returned; the outcome is not visible yet. `publish` is the last touch of a runner.
+//! - [`HandedOut`]: taken out of the engine by `stop` or `drain`, unrun.
 //! - [`Receipt`]: what the submitter keeps while the task is on its way: it becomes the handle, or takes a refused task apart.
 
 #![allow(unsafe_code)]
 
 use super::cell::{
-    Detached, Joinable, Payload, SchedulerRef, Stage, TaskHeader, call_waker, drop_quietly, free,
+    Detached, Joinable, Payload, SchedulerRef, Stage, TaskHeader, call_waker, drop_quietly, free, wake,
 };
 use super::reference::JoinRef;
 use super::slab;
 use super::state::{End, Publish};
 use crate::sync::{Cell, futex};
 use std::alloc::Layout;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 /// Makes a task without a handle.
@@ -127,12 +130,46 @@ impl Runnable {
         unsafe { self.0.as_ref() }
     }
 
-    /// Runs the body; a panic is part of the outcome.
+    /// Runs the body. A panic is part of the outcome; `told` hears of it first.
     #[inline]
-    pub(crate) fn run(self) -> Ran {
+    pub(crate) fn run(self, told: impl FnOnce(&(dyn Any + Send))) -> Ran {
         let cell = self.into_raw();
         // SAFETY: this was the `Runnable`.
-        unsafe { (cell.as_ref().vtable.run)(cell) }
+        let (vtable, result) = unsafe {
+            let vtable = cell.as_ref().vtable;
+            (vtable, catch_unwind(AssertUnwindSafe(|| (vtable.run)(cell))))
+        };
+        match result {
+            Ok(()) => Ran {
+                cell,
+                end: End::Finished,
+                has_output: vtable.has_output,
+            },
+            Err(payload) => {
+                told(&*payload);
+                // SAFETY: as above, and the closure has panicked.
+                drop_quietly(unsafe { (vtable.put_payload)(cell, payload) });
+                Ran {
+                    cell,
+                    end: End::Panicked,
+                    has_output: vtable.has_output,
+                }
+            }
+        }
+    }
+
+    /// Takes the task out of the engine's hands: waiters get their answer, and the closure stays where it is.
+    pub(crate) fn hand_out(self, end: End) -> HandedOut {
+        let cell = self.into_raw();
+        // SAFETY: this was the `Runnable`, whose reference is the answer's. The scheduler is held until the end is visible, as in
+        // `end`.
+        unsafe {
+            let scheduler = cell.as_ref().scheduler.own();
+            scheduler.before_end(cell.as_ref(), end);
+            let waiters = cell.as_ref().state.resolve_unrun(end);
+            wake(cell, waiters);
+        }
+        HandedOut(cell)
     }
 
     /// Ends a task that was never run: drops the closure and tells the scheduler and the waiters.
@@ -143,12 +180,12 @@ impl Runnable {
             let scheduler = cell.as_ref().scheduler.own();
             (cell.as_ref().vtable.drop_closure)(cell);
             scheduler.before_end(cell.as_ref(), end);
-            Ran {
-                cell: Some(cell),
+            let ran = Ran {
+                cell,
                 end,
                 has_output: false,
-            }
-            .publish();
+            };
+            ran.publish();
         }
     }
 
@@ -174,44 +211,22 @@ impl Drop for Runnable {
 /// The body has returned, and the outcome is not visible yet.
 #[must_use = "waiters would wait for ever"]
 pub(crate) struct Ran {
-    /// `None`: no other thread could reach the cell, and it is gone.
-    cell: Option<NonNull<TaskHeader>>,
+    cell: NonNull<TaskHeader>,
     pub(crate) end: End,
     has_output: bool,
 }
 
 impl Ran {
-    /// Of a task without an output.
-    pub(super) fn without_output(cell: Option<NonNull<TaskHeader>>, result: Result<(), Payload>) -> Self {
-        let end = match &result {
-            Ok(_) => End::Finished,
-            Err(_) => End::Panicked,
-        };
-        if let Err(payload) = result {
-            drop_quietly(payload);
-        }
-        Ran {
-            cell,
-            end,
-            has_output: false,
-        }
-    }
-
-    /// Its output, or the payload of its panic, lies in the cell.
-    pub(super) fn with_output(cell: NonNull<TaskHeader>, end: End) -> Self {
-        Ran {
-            cell: Some(cell),
-            end,
-            has_output: true,
-        }
-    }
-
     /// Makes the outcome visible. The last touch of a runner.
     #[inline]
     pub(crate) fn publish(self) {
-        let Some(cell) = self.cell else { return };
+        let cell = self.cell;
         // SAFETY: the runner's reference is there until the step that gives it up.
         let state = unsafe { &cell.as_ref().state };
+        if !self.has_output && state.is_sole() {
+            // SAFETY: the last reference; neither closure nor output is left.
+            return unsafe { free(cell) };
+        }
         let address = state.address();
         let wakes = match state.publish(self.end, self.has_output) {
             Publish::Done { wake_threads } => wake_threads,
@@ -240,12 +255,55 @@ impl Ran {
                         futex::wake_all_low_half(address);
                     }
                     call_waker(cell);
-                    if cell.as_ref().state.drop_reference() {
-                        free(cell);
-                    }
+                    give_up(cell);
                 }
                 Publish::DropOutputFirst => unreachable!("there is no output any more"),
             }
+        }
+    }
+}
+
+/// A task that `stop` or `drain` took out: its waiters have their answer, and the engine has forgotten it. The closure is still
+/// there.
+pub(crate) struct HandedOut(NonNull<TaskHeader>);
+
+// SAFETY: as of a `Runnable`.
+unsafe impl Send for HandedOut {}
+
+impl HandedOut {
+    /// Runs the closure; its output is dropped.
+    pub(crate) fn run(self) -> Result<(), Payload> {
+        let cell = ManuallyDrop::new(self).0;
+        // SAFETY: the closure is there, and no other thread looks at what follows it: the task was resolved without an output.
+        unsafe {
+            let vtable = cell.as_ref().vtable;
+            let result = catch_unwind(AssertUnwindSafe(|| (vtable.run)(cell)));
+            if result.is_ok() {
+                (vtable.drop_output)(cell, End::Finished);
+            }
+            give_up(cell);
+            result
+        }
+    }
+}
+
+impl Drop for HandedOut {
+    fn drop(&mut self) {
+        // SAFETY: as in `run`.
+        unsafe {
+            (self.0.as_ref().vtable.drop_closure)(self.0);
+            give_up(self.0);
+        }
+    }
+}
+
+/// # Safety
+/// The caller's reference, which is given up; neither closure nor output is left.
+unsafe fn give_up(cell: NonNull<TaskHeader>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if cell.as_ref().state.drop_reference() {
+            free(cell);
         }
     }
 }

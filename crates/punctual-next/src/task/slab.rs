@@ -1,7 +1,7 @@
 //! Recycled memory for cells: three size classes, a magazine of free cells for each thread, a shared stock behind them.
 //!
 //! A thread that frees cells for another one to allocate fills its magazine and moves half of it to the stock at a time, so the
-//! lock of the stock is taken once for [`HALF`] cells. Cells of a class are cut from chunks, whose addresses rise as a queue
+//! lock of the stock is taken once for 64 cells. Cells of a class are cut from chunks, whose addresses rise as a queue
 //! fills, which is what the processor's prefetcher likes. Larger layouts go to the allocator.
 //!
 //! With `--cfg punctual_system_alloc`, and in the models, each cell is an allocation of its own, so that a sanitizer sees every

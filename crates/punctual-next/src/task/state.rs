@@ -9,8 +9,8 @@
 //! The low half is the word that threads sleep on. No compare-and-swap on it exists outside this file; each transition is a
 //! method whose answer says what the caller must do next.
 //!
-//! - **References** keep the memory of the cell: the [`Runnable`](super::cell::Runnable) has one, the handle one, each
-//!   [`CellRef`](super::cell::CellRef) one. The party that gives the last one up frees the cell.
+//! - **References** keep the memory of the cell: the [`Runnable`](super::runnable::Runnable) has one, the handle one, each
+//!   [`CellRef`](super::reference::CellRef) one. The party that gives the last one up frees the cell.
 //! - **Resolved**: the outcome that waiters get is fixed. **Ended**: the runner has let go of the cell, and whatever value it
 //!   produced is in place. A cancel of a running task resolves it at once, as cancelled; the end follows when the body returns.
 //! - **The output** belongs to the runner until the end. At the end it goes to the handle, or is dropped by the runner if there is
@@ -56,6 +56,8 @@ pub(crate) enum End {
     Finished = 1,
     Panicked,
     Cancelled,
+    /// Taken out by `stop` or `drain`.
+    Returned,
 }
 
 /// A reading of the word.
@@ -75,6 +77,7 @@ impl Snapshot {
             1 => Some(End::Finished),
             2 => Some(End::Panicked),
             3 => Some(End::Cancelled),
+            4 => Some(End::Returned),
             _ => None,
         }
     }
@@ -221,6 +224,22 @@ impl State {
             let next = seen | RESOLVED | SIGNALLED | bits(End::Cancelled);
             match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => return Signal::Signalled(waiters(seen)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The end of a task that is handed out unrun: waiters get their answer, the closure stays, and so does the caller's reference.
+    pub(crate) fn resolve_unrun(&self, end: End) -> Waiters {
+        let mut seen = self.0.load(Relaxed);
+        loop {
+            if seen & PIN_MASK != 0 {
+                seen = self.unpinned();
+            }
+            debug_assert!(seen & RESOLVED == 0, "a task that waits has no outcome: {self:?}");
+            let next = seen | RESOLVED | ENDED | TAKEN | bits(end);
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return waiters(seen),
                 Err(now) => seen = now,
             }
         }

@@ -49,7 +49,7 @@ impl Worker<'_> {
 
     #[inline]
     fn run(&self, task: Runnable) {
-        task.run().publish();
+        task.run(|_| ()).publish();
     }
 
     /// Searches and parks until there is a task. `None`: the worker has left.
