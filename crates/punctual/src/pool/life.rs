@@ -17,6 +17,7 @@ use crate::task::record::Slot;
 use crate::task::state::{Claim, End};
 use crate::task::{Here, Outcome, TaskInfo, Token, contain, here, is_watchdog_of, visit};
 use crate::time::{Place, Wait, Waked, deadline_after};
+use crate::worker::spare::{self, Awaits, Sleep};
 use std::time::Duration;
 
 /// How a wait for the pool's end, or for quiet, went.
@@ -356,7 +357,7 @@ impl Engine {
     }
 
     /// Waits until the pool has terminated, or the token fires. From one of its own tasks that cannot happen, and the
-    /// answer is at once.
+    /// answer is at once. From a task of another pool it may be part of a circle of waits; then it is called off.
     pub(crate) fn await_termination(&self, limit: Option<Duration>, token: Option<&Token>) -> Waited {
         if self.state() == State::Terminated {
             return Waited::Reached;
@@ -364,7 +365,17 @@ impl Engine {
         if self.is_own_thread() || self.is_forked() {
             return Waited::TimedOut;
         }
-        self.wait_until(limit, token, || self.state() == State::Terminated)
+        let is_over = || self.state() == State::Terminated;
+        here(|here| {
+            if !spare::is_worker(here) {
+                return self.wait_until(limit, token, is_over);
+            }
+            let alarm = token.map_or_else(Token::new, Token::child);
+            match self.wait_as_worker(here, limit, &alarm, is_over) {
+                Waited::Interrupted if !token.is_some_and(Token::is_cancelled) => Waited::TimedOut,
+                waited => waited,
+            }
+        })
     }
 
     /// Waits for a moment at which nothing is queued and nothing runs, here and in the annexes. A task of this pool that asks
@@ -461,6 +472,47 @@ impl Engine {
         token: Option<&Token>,
         is_reached: impl Fn() -> bool,
     ) -> Waited {
+        self.wait_by(limit, token, is_reached, |wait| {
+            self.clock.wait(wait, here(place_of))
+        })
+    }
+
+    /// As [`Engine::wait_until`], on a worker of another pool: a spare stands in there meanwhile, and the alarm is fired when the
+    /// wait could never end.
+    fn wait_as_worker(
+        &self,
+        here: Here<'_>,
+        limit: Option<Duration>,
+        alarm: &Token,
+        is_reached: impl Fn() -> bool,
+    ) -> Waited {
+        self.wait_by(limit, Some(alarm), is_reached, |wait| {
+            let lent = spare::lend(
+                here,
+                Sleep {
+                    part: Some(self.identity()),
+                    awaits: Awaits::EndOf(self.identity()),
+                    wait,
+                    over: 0,
+                    taken: None,
+                    alarm: Some(alarm.clone()),
+                },
+            );
+            match lent {
+                Ok(_lent) => self.clock.wait(wait, place_of(here)),
+                Err(_) => Waked::Interrupted,
+            }
+        })
+    }
+
+    /// Sleeps, by `sleep`, from one moment of the pool's life to the next.
+    fn wait_by(
+        &self,
+        limit: Option<Duration>,
+        token: Option<&Token>,
+        is_reached: impl Fn() -> bool,
+        sleep: impl Fn(&Wait<'_>) -> Waked,
+    ) -> Waited {
         let deadline = limit.and_then(|limit| deadline_after(self.clock.tick(), limit));
         loop {
             let moment = self.life.moments.load() & !crate::sync::wait::NUDGE;
@@ -474,7 +526,7 @@ impl Engine {
                 interrupt: token,
                 deadline,
             };
-            match self.clock.wait(&wait, here(place_of)) {
+            match sleep(&wait) {
                 Waked::Ready => {}
                 Waked::Interrupted => return Waited::Interrupted,
                 Waked::TimedOut => {

@@ -378,7 +378,8 @@ impl Pool {
         self.engine().wait_idle(limit)
     }
 
-    /// Shuts down and waits until everything accepted has run. From one of its own tasks it shuts down and returns.
+    /// Shuts down and waits until everything accepted has run. From one of its own tasks it shuts down and returns, and so it does
+    /// from a task of another pool for which one of its own tasks waits.
     #[allow(clippy::must_use_candidate, reason = "the report type says so itself")]
     pub fn close(&self) -> CloseReport {
         let engine = self.engine();

@@ -1,13 +1,14 @@
 //! The share that owners hold: when the last of them goes, the pool does what it was told to do.
 //!
 //! In: the drop of the last [`Pool`](crate::Pool) or [`Executor`](crate::Executor). Out: closed and waited for,
-//! stopped, or left to finish alone. It never waits on its own worker (that would wait for itself), nor while the
-//! thread is panicking (a test that fails should say so, not hang), nor in a forked child (there is nobody to wait
+//! stopped, or left to finish alone. It never waits on its own worker (that would wait for itself), nor in a
+//! task of another pool for which one of its tasks waits, nor while the thread is panicking (a test that fails should say so, not hang), nor in a forked child (there is nobody to wait
 //! for).
 
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
+use super::life::Waited;
 use crate::sync::Arc;
 use std::mem::ManuallyDrop;
 
@@ -68,8 +69,10 @@ impl Drop for Owner {
         if waits && !engine.is_own_thread() {
             // Not interrupted by the token of the task that drops: an owner that returned early would leave work
             // running behind the back of whoever relies on the drop.
-            let _ = engine.await_termination(None, None);
-            engine.join_threads();
+            // In a task of another pool, for which a task of this one waits, it could not end; the workers finish alone then.
+            if engine.await_termination(None, None) == Waited::Reached {
+                engine.join_threads();
+            }
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) enum Awaits {
     OneOf(Vec<Awaited>),
     /// All of these, by address, of which some may end meanwhile; and the gates they go through.
     All(Arc<Lock<HashSet<usize>>>, Vec<Passage>),
+    /// The end of this part: of all its tasks, so of its workers' waits.
+    EndOf(usize),
     /// Tasks that are not known here.
     Unknown,
 }
@@ -97,8 +99,13 @@ impl Passage {
 
 impl Awaits {
     /// Whether none of it can come as long as the tasks for which `never_ends` holds do not end, nor give back the slots
-    /// of gates for which `is_shut` holds.
-    fn is_hopeless(&self, never_ends: impl Fn(usize) -> bool, is_shut: impl Fn(&Passage) -> bool) -> bool {
+    /// of gates for which `is_shut` holds; a worker of a part for which `is_held` holds runs such a task.
+    fn is_hopeless(
+        &self,
+        never_ends: impl Fn(usize) -> bool,
+        is_shut: impl Fn(&Passage) -> bool,
+        is_held: impl Fn(usize) -> bool,
+    ) -> bool {
         match self {
             Awaits::OneOf(tasks) => {
                 let is_hopeless = |each: &Awaited| never_ends(each.task) || each.gates.iter().any(&is_shut);
@@ -108,6 +115,7 @@ impl Awaits {
                 let tasks = tasks.lock();
                 tasks.iter().any(|task| never_ends(*task)) || (!tasks.is_empty() && gates.iter().any(is_shut))
             }
+            Awaits::EndOf(part) => is_held(*part),
             Awaits::Unknown => false,
         }
     }
@@ -295,7 +303,8 @@ impl Waits {
                 let slots = suspects.iter().flat_map(|other| &other.slots);
                 slots.filter(|gate| **gate == passage.gate).count() >= passage.limit as usize
             };
-            let is_guilty = |each: &&&WaitNote| each.awaits.is_hopeless(never_ends, is_shut);
+            let is_held = |part: usize| suspects.iter().any(|other| other.from == part);
+            let is_guilty = |each: &&&WaitNote| each.awaits.is_hopeless(never_ends, is_shut, is_held);
             let guilty = suspects.iter().filter(is_guilty);
             let guilty: Vec<&WaitNote> = guilty.copied().collect();
             if guilty.len() == before {

@@ -2,7 +2,7 @@
 
 use crate::life::{running, settle};
 use crate::support::{LONG, assert_all_settled, hold, in_time, until};
-use punctual::{Clock, Executor, JoinError, Pool, PoolBuilder, Queue, TaskHandle, task};
+use punctual::{Clock, Executor, JoinError, Pool, PoolBuilder, Queue, State, TaskHandle, task};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -174,6 +174,36 @@ fn pools_whose_tasks_join_each_other_too_deeply_are_told() {
     for pool in pools {
         assert!(pool.wait_idle(LONG));
         assert_all_settled(&pool.stats());
+    }
+}
+
+/// A task joins one of another pool, which drops the last owner of the first one's pool: the drop would wait for the end of the
+/// first task, and that one waits for the drop. Either may begin first.
+#[test]
+fn the_last_owner_goes_in_a_task_for_which_its_pool_waits() {
+    for round in 0..20 {
+        let (own, other) = (Pool::fixed(1).unwrap(), Pool::fixed(1).unwrap());
+        let (go, gate) = channel::<()>();
+        let (last, there, control) = (own.executor(), other.executor(), own.control());
+        let joins = own.submit(move || {
+            let drops = there.submit(move || {
+                let _ = gate.recv();
+                drop(last);
+                7
+            });
+            while round % 2 == 1 && control.state() == Some(State::Running) {
+                std::thread::yield_now();
+            }
+            drops.expect("an open pool").join()
+        });
+        let joins = joins.expect("an open pool");
+        drop(own);
+        drop(go);
+        // The later of the two waits is told; the drop then leaves its pool to its workers.
+        let joined = said(joins);
+        let is_value = joined.as_ref().is_ok_and(|value| *value == 7);
+        assert!(is_value || is_told(&joined), "{joined:?}");
+        assert!(in_time(move || other.close().terminated));
     }
 }
 
