@@ -7,8 +7,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a seed that failed, or is kept, is played again.
+/// How often a seed that failed is played again.
 const REPEATS: u64 = 60;
+
+/// How often a kept seed is played.
+const KEPT_REPEATS: u64 = 20;
 
 /// Seeds that failed once, one a line, with the reason behind `#`.
 const KEPT: &str = include_str!("../seeds.txt");
@@ -30,7 +33,7 @@ pub(crate) fn run(first: u64, time: Duration, hold: bool) -> ExitCode {
     for seed in kept {
         if let Err(seed) = child(
             &mut tally,
-            &["--seed", &text(seed), "--repeat", &text(REPEATS)],
+            &["--seed", &text(seed), "--repeat", &text(KEPT_REPEATS)],
             hold,
         ) {
             return failed(seed, &tally);
