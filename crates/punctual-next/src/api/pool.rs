@@ -6,6 +6,7 @@ use crate::base::errors::{ConfigError, Rejected};
 use crate::engine::Engine;
 use crate::engine::idle::MAX_WORKERS;
 use crate::engine::lifecycle::OwnerShare;
+use crate::sync::unmodelled::Relaxed;
 use crate::task::context::is_worker_of;
 use crate::task::runnable::{make_detached, make_joinable};
 use crate::worker;
@@ -151,8 +152,11 @@ impl Pool {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = self.owner.engine();
         f.debug_struct("Pool")
             .field("queued", &self.queued())
+            .field("cancelled", &engine.cancelled.load(Relaxed))
+            .field("returned", &engine.returned.load(Relaxed))
             .finish_non_exhaustive()
     }
 }

@@ -1,9 +1,9 @@
 //! The share that owners hold: when the last of them goes, the pool does what it was told to do.
 //!
 //! In: the drop of the last [`Pool`](crate::Pool) or [`Executor`](crate::Executor). Out: closed and waited for,
-//! stopped, or left to finish alone. It never waits on its own worker (that would wait for itself), nor in a
-//! task of another pool for which one of its tasks waits, nor while the thread is panicking (a test that fails should say so, not hang), nor in a forked child (there is nobody to wait
-//! for).
+//! stopped, or left to finish alone. The drop never waits on a worker of its own pool (it would wait for itself), nor in a task of
+//! another pool for which a task of its own pool waits, nor while the thread is panicking (a test that fails should say so, not
+//! hang), nor in a forked child (the pool's threads are not there).
 
 #![allow(unsafe_code)]
 
