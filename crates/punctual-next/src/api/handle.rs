@@ -29,11 +29,12 @@ impl<T> TaskHandle<T> {
     ///
     /// # Errors
     /// If the task panicked or was cancelled, or if its value was taken before.
-    pub fn join(mut self) -> Result<T, JoinError> {
+    #[inline]
+    pub fn join(self) -> Result<T, JoinError> {
         if !self.task.state().load().is_resolved() {
             self.wait_until(None);
         }
-        self.outcome()
+        self.task.take_and_leave().map_err(TaskFailure::into_error)
     }
 
     /// As [`TaskHandle::join`], at most so long.
@@ -71,11 +72,7 @@ impl<T> TaskHandle<T> {
     }
 
     fn outcome(&mut self) -> Result<T, JoinError> {
-        self.task.take().map_err(|failure| match failure {
-            TaskFailure::Panicked(payload) => JoinError::panicked(payload),
-            TaskFailure::Cancelled => JoinError::cancelled(),
-            TaskFailure::Taken => JoinError::taken(),
-        })
+        self.task.take().map_err(TaskFailure::into_error)
     }
 
     #[cold]

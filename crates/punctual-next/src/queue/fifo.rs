@@ -28,6 +28,9 @@ const SLOTS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 60 };
 /// A consumer asks for the cell this many slots ahead.
 const AHEAD: usize = 4;
 
+/// Empty segments that the head gives back to the tail at a time: the consumers meet the tail lock once for so many.
+const BATCH: usize = if cfg!(any(loom, shuttle)) { 1 } else { 16 };
+
 #[repr(C, align(512))]
 struct Segment {
     next: *mut Segment,
@@ -55,6 +58,8 @@ struct Head {
     segment: *mut Segment,
     offset: usize,
     left: usize,
+    /// Emptied, and on their way back to the tail.
+    emptied: Vec<*mut Segment>,
 }
 
 // SAFETY: segments belong to the queue, and are touched under the lock of the end that they are at.
@@ -86,6 +91,7 @@ impl Fifo {
             segment,
             offset: 0,
             left: 0,
+            emptied: Vec::with_capacity(BATCH),
         };
         Fifo {
             tail: Padded(Mutex::new(Rank::Tail, tail)),
@@ -159,16 +165,20 @@ impl Fifo {
             if next.is_null() && self.pushed.load(Acquire) == head.left {
                 return false;
             }
-            let mut tail = self.tail.lock();
-            (*old).clear();
             if next.is_null() {
+                let mut tail = self.tail.lock();
+                (*old).clear();
                 head.segment = tail.first;
                 tail.first = old;
                 tail.last = old;
             } else {
+                (*old).clear();
                 (*next).previous = ptr::null_mut();
                 head.segment = next;
-                tail.spare.push(old);
+                head.emptied.push(old);
+                if head.emptied.len() == BATCH {
+                    self.tail.lock().spare.append(&mut head.emptied);
+                }
             }
         }
         head.offset = 0;
@@ -240,6 +250,11 @@ impl Fifo {
     /// Whether something waits. In one order with every push: for a worker that has announced its sleep.
     pub(crate) fn is_empty(&self, tail: &Tail) -> bool {
         tail.pushed == self.left.load(Acquire)
+    }
+
+    /// Whether something waits, in one order with every push: the lock is taken only if nothing is seen without it.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.looks_empty() || !self.is_empty(&self.tail.lock())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -334,8 +349,9 @@ fn allocate() -> *mut Segment {
 impl Drop for Fifo {
     fn drop(&mut self) {
         debug_assert!(self.looks_empty(), "an engine outlives its tasks");
-        let (head, mut tail) = (self.head.lock(), self.tail.lock());
+        let (mut head, mut tail) = (self.head.lock(), self.tail.lock());
         let mut segments = std::mem::take(&mut tail.spare);
+        segments.append(&mut head.emptied);
         for mut segment in [head.segment, tail.first] {
             while let Some(each) = NonNull::new(segment) {
                 // SAFETY: the chains are the queue's.

@@ -142,6 +142,22 @@ impl<T> std::ops::Deref for Padded<T> {
     }
 }
 
+/// Asks for the cache line at an address before it is written. Any address is allowed. A prefetch for reading would leave the line
+/// shared with the core that freed the cell, and the first locked instruction after the write would wait for it. There is no
+/// intrinsic that emits this instruction without a target feature.
+#[inline(always)]
+#[allow(unsafe_code)]
+#[cfg(not(any(loom, shuttle, punctual_system_alloc)))]
+pub(crate) fn prefetch_for_write<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch writes nothing that the program can see, and never faults.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Asks for the cache line at an address before it is read. Any address is allowed.
 #[inline(always)]
 #[allow(unsafe_code)]

@@ -8,9 +8,10 @@
 
 use super::cell::{Payload, TaskHeader, drop_quietly, free, wake, waker_slot};
 use super::state::{Detach, End, Signal, State};
+use crate::base::errors::JoinError;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::task::Waker;
 
@@ -139,6 +140,23 @@ impl<T> JoinRef<T> {
         CellRef(self.cell)
     }
 
+    /// As [`JoinRef::take`], by a handle that goes with it. The last reference to a finished task, which is the usual case, needs no
+    /// locked step to take the output and to free the cell.
+    #[inline]
+    pub(crate) fn take_and_leave(mut self) -> Result<T, TaskFailure> {
+        if !self.state().load().is_last_with_value() {
+            return self.take();
+        }
+        let cell = ManuallyDrop::new(self).cell;
+        let mut taken = MaybeUninit::<T>::uninit();
+        // SAFETY: the task has finished, its output is not taken, and no other thread knows the cell.
+        unsafe {
+            (cell.as_ref().vtable.take_output)(cell, End::Finished, taken.as_mut_ptr().cast());
+            free(cell);
+            Ok(taken.assume_init())
+        }
+    }
+
     /// The outcome, once: the output, or how it ended without one. The task is resolved.
     #[inline]
     pub(crate) fn take(&mut self) -> Result<T, TaskFailure> {
@@ -215,4 +233,15 @@ pub(crate) enum TaskFailure {
     Cancelled,
     /// The output was taken before.
     Taken,
+}
+
+impl TaskFailure {
+    #[cold]
+    pub(crate) fn into_error(self) -> JoinError {
+        match self {
+            TaskFailure::Panicked(payload) => JoinError::panicked(payload),
+            TaskFailure::Cancelled => JoinError::cancelled(),
+            TaskFailure::Taken => JoinError::taken(),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 /// Memory for one cell.
-#[inline]
+#[inline(always)]
 pub(crate) fn allocate(layout: Layout) -> NonNull<u8> {
     imp::allocate(layout)
 }
@@ -52,16 +52,17 @@ mod imp {
 mod imp {
     use super::{Layout, NonNull, from_system};
     use crate::sync::mutex::{Mutex, Rank};
-    use crate::sync::{Padded, local, prefetch};
+    use crate::sync::{Padded, local, prefetch_for_write};
     use std::cell::UnsafeCell;
 
-    /// Sizes of the classes; each begins at a multiple of 32 bytes.
+    /// Sizes of the classes. Chunks begin at a cache line, so a cell of 64 bytes never lies on two.
     const CLASSES: [usize; 3] = [64, 96, 128];
     const ALIGN: usize = 32;
+    const LINE: usize = 64;
     /// Cells that move between a magazine and the stock at a time.
     const HALF: usize = 64;
     /// Of the magazine, the cell this far below the top is wanted soon.
-    const AHEAD: usize = 8;
+    const AHEAD: usize = 10;
 
     #[inline(always)]
     const fn class_of(layout: Layout) -> Option<usize> {
@@ -107,7 +108,8 @@ mod imp {
         }
     }
 
-    #[inline]
+    /// Always inlined: the class is a constant at each call.
+    #[inline(always)]
     pub(super) fn allocate(layout: Layout) -> NonNull<u8> {
         let Some(class) = class_of(layout) else {
             return from_system(layout);
@@ -119,7 +121,11 @@ mod imp {
                 refill(magazine, class);
             }
             magazine.count -= 1;
-            prefetch(magazine.cells[magazine.count.saturating_sub(AHEAD)]);
+            let wanted_soon = magazine.cells[magazine.count.saturating_sub(AHEAD)];
+            prefetch_for_write(wanted_soon);
+            if CLASSES[class] > LINE {
+                prefetch_for_write(wanted_soon.wrapping_add(LINE));
+            }
             magazine.cells[magazine.count]
         });
         // While the thread's own locals are dropped, the stock serves it.
@@ -156,7 +162,7 @@ mod imp {
     }
 
     fn layout_of(class: usize, cells: usize) -> Layout {
-        Layout::from_size_align(CLASSES[class] * cells, ALIGN).expect("a few kilobytes")
+        Layout::from_size_align(CLASSES[class] * cells, LINE).expect("a few kilobytes")
     }
 
     #[cold]

@@ -91,6 +91,13 @@ impl Snapshot {
         self.0 >> 40
     }
 
+    /// Of a handle: it is the last reference, and the value of a finished task lies in the cell.
+    #[inline]
+    pub(crate) fn is_last_with_value(self) -> bool {
+        let fixed = RESOLVED | ENDED | TAKEN | END_MASK;
+        self.references() == 1 && self.0 & fixed == RESOLVED | ENDED | bits(End::Finished)
+    }
+
     /// Whether an output lies in the cell that the handle may take.
     fn has_output(self) -> bool {
         let is_there = matches!(self.end(), Some(End::Finished | End::Panicked));

@@ -91,7 +91,7 @@ impl Worker<'_> {
     fn pass_on(&self, searching: Option<Searching>) {
         if let Some(searching) = searching
             && self.engine.idle.stop_searching(searching)
-            && !self.engine.queue.is_empty(&self.engine.queue.tail())
+            && self.engine.queue.has_work()
         {
             self.engine.idle.notify();
         }
