@@ -183,10 +183,7 @@ fn stop_gives_the_waiting_tasks_back_in_order() {
     assert_eq!(handles[70].cancel(), Cancel::Removed);
     let mut unrun = pool.stop();
     assert_eq!((unrun.len(), pool.queued()), (129, 0));
-    assert_eq!(
-        format!("{pool:?}"),
-        "Pool { queued: 0, cancelled: 1, returned: 129, .. }"
-    );
+    assert!(format!("{pool:?}").contains("cancelled: 1, returned: 129,"));
     for handle in handles {
         assert_eq!(handle.cancel(), Cancel::TooLate);
         assert!(handle.join().is_err_and(|error| error.is_cancelled()));

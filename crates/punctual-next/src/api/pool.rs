@@ -1,15 +1,16 @@
 //! [`Pool`]: the owner of an engine.
 
+use super::builder::PoolBuilder;
 use super::handle::TaskHandle;
 use super::unrun::Unrun;
 use crate::base::errors::{ConfigError, Rejected};
-use crate::engine::Engine;
-use crate::engine::idle::MAX_WORKERS;
+use crate::base::settings::Capacity;
 use crate::engine::lifecycle::OwnerShare;
-use crate::sync::unmodelled::Relaxed;
+use crate::engine::reject::Reject;
+use crate::engine::{Engine, threads};
+use crate::sync::Arc;
 use crate::task::context::is_worker_of;
 use crate::task::runnable::{make_detached, make_joinable};
-use crate::worker;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,7 +26,10 @@ impl Pool {
     /// # Errors
     /// If `threads` is 0, or larger than can be counted.
     pub fn fixed(threads: usize) -> Result<Pool, ConfigError> {
-        Pool::bounded(threads, usize::MAX)
+        Pool::builder("pool")
+            .core_threads(threads)
+            .max_threads(threads)
+            .build()
     }
 
     /// As [`Pool::fixed`], with a queue that holds so many tasks.
@@ -33,32 +37,22 @@ impl Pool {
     /// # Errors
     /// As there, and if `capacity` is 0.
     pub fn bounded(threads: usize, capacity: usize) -> Result<Pool, ConfigError> {
-        if threads == 0 {
-            let fix = "set max_threads to 1 or more";
-            return Err(ConfigError::new(
-                "max_threads",
-                threads,
-                "a pool needs at least one thread",
-                fix,
-            ));
-        }
-        if threads > MAX_WORKERS {
-            let limit = format!("at most {MAX_WORKERS} threads can be counted");
-            return Err(ConfigError::new("max_threads", threads, limit, "lower it"));
-        }
-        if capacity == 0 {
-            let fix = "set the capacity to 1 or more";
-            return Err(ConfigError::new(
-                "capacity",
-                capacity,
-                "a queue needs a place",
-                fix,
-            ));
-        }
-        let engine = Engine::new("pool".into(), threads, capacity, worker::spawn);
-        Ok(Pool {
+        Pool::builder("pool")
+            .core_threads(threads)
+            .max_threads(threads)
+            .capacity(Capacity::Bounded(capacity))
+            .build()
+    }
+
+    /// A pool with settings of its own.
+    pub fn builder(name: impl Into<String>) -> PoolBuilder {
+        PoolBuilder::new(name.into())
+    }
+
+    pub(super) fn new(engine: Arc<Engine>) -> Pool {
+        Pool {
             owner: OwnerShare::new(engine),
-        })
+        }
     }
 
     /// Runs a closure on a thread of the pool.
@@ -102,6 +96,37 @@ impl Pool {
     #[cfg(all(test, loom))]
     pub(crate) fn engine(&self) -> &crate::sync::Arc<Engine> {
         self.owner.engine()
+    }
+
+    /// Changes the sizes. Threads beyond the new largest size leave: idle ones now, the others after their task. A raised core size
+    /// starts threads for the tasks that wait.
+    ///
+    /// # Errors
+    /// If the sizes do not go together; then nothing is changed.
+    pub fn resize(&self, core: usize, max: usize) -> Result<(), ConfigError> {
+        threads::resize(self.owner.engine(), core, max)
+    }
+
+    /// Starts the core threads that are missing. Answers how many were.
+    pub fn prestart(&self) -> usize {
+        threads::start_core(self.owner.engine(), usize::MAX)
+    }
+
+    /// The policy for the next task that does not fit.
+    pub fn set_on_full(&self, reject: Reject) {
+        self.owner.engine().lifecycle.set_reject(reject);
+    }
+
+    /// How many threads there are, with those that are being started.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.owner.engine().queue.tail().gate.threads
+    }
+
+    /// How many submitters wait for room.
+    #[must_use]
+    pub fn waiting_submitters(&self) -> usize {
+        self.owner.engine().queue.tail().gate.line_len()
     }
 
     /// How many tasks wait.
@@ -155,8 +180,8 @@ impl fmt::Debug for Pool {
         let engine = self.owner.engine();
         f.debug_struct("Pool")
             .field("queued", &self.queued())
-            .field("cancelled", &engine.cancelled.load(Relaxed))
-            .field("returned", &engine.returned.load(Relaxed))
+            .field("threads", &self.threads())
+            .field("counters", &engine.counters)
             .finish_non_exhaustive()
     }
 }

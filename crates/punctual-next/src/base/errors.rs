@@ -151,6 +151,8 @@ pub struct JoinError {
 enum Kind {
     Panicked(SyncBox),
     Cancelled,
+    Rejected,
+    Evicted,
     Timeout,
     Taken,
 }
@@ -176,6 +178,16 @@ impl JoinError {
     }
 
     #[cold]
+    pub(crate) fn rejected() -> Self {
+        JoinError { kind: Kind::Rejected }
+    }
+
+    #[cold]
+    pub(crate) fn evicted() -> Self {
+        JoinError { kind: Kind::Evicted }
+    }
+
+    #[cold]
     pub(crate) fn timeout() -> Self {
         JoinError { kind: Kind::Timeout }
     }
@@ -189,6 +201,18 @@ impl JoinError {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.kind, Kind::Cancelled)
+    }
+
+    /// A full pool dropped the task to make room for another one.
+    #[must_use]
+    pub fn is_evicted(&self) -> bool {
+        matches!(self.kind, Kind::Evicted)
+    }
+
+    /// A full pool refused the task, and its policy dropped it.
+    #[must_use]
+    pub fn is_rejected(&self) -> bool {
+        matches!(self.kind, Kind::Rejected)
     }
 
     /// The task panicked.
@@ -237,6 +261,8 @@ impl fmt::Display for JoinError {
         match &self.kind {
             Kind::Panicked(SyncBox(payload)) => write!(f, "the task panicked: {}", text_of(&**payload)),
             Kind::Cancelled => f.write_str("the task was cancelled"),
+            Kind::Rejected => f.write_str("the pool was full and its policy dropped the task"),
+            Kind::Evicted => f.write_str("the pool was full and dropped the task to make room"),
             Kind::Timeout => f.write_str("the task did not end within the limit"),
             Kind::Taken => f.write_str("the task's value was taken before"),
         }

@@ -1,3 +1,4 @@
 //! Values that every module shares.
 
 pub(crate) mod errors;
+pub(crate) mod settings;

@@ -19,11 +19,11 @@ use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use crate::sync::mutex::{Mutex, Rank};
 use crate::sync::parker::Parker;
 use crate::sync::{Arc, Padded};
+use std::time::Duration;
 
 const ONE_SLEEPER: u32 = 1;
+/// Sleepers and searchers have sixteen bits each, twice what `MAX_THREADS` needs.
 const ONE_SEARCHER: u32 = 1 << 16;
-/// Sleepers and searchers have sixteen bits each.
-pub(crate) const MAX_WORKERS: usize = (1 << 15) - 1;
 
 const fn sleepers(word: u32) -> u32 {
     word & (ONE_SEARCHER - 1)
@@ -124,16 +124,24 @@ impl Idle {
         Asleep(())
     }
 
-    /// Sleeps until it is woken; a searcher then.
-    pub(crate) fn park(&self, parker: &Parker, asleep: Asleep) -> Searching {
-        let Asleep(()) = asleep;
-        let is_woken = parker.park(None);
-        debug_assert!(is_woken, "a sleep without a limit ends by an unpark");
-        Searching(())
+    /// Sleeps until it is woken, at most `limit`; a searcher then. True: the limit passed.
+    pub(crate) fn park(
+        &self,
+        parker: &Arc<Parker>,
+        asleep: Asleep,
+        limit: Option<Duration>,
+    ) -> (Searching, bool) {
+        if parker.park(limit) {
+            let Asleep(()) = asleep;
+            return (Searching(()), false);
+        }
+        (self.get_up(parker, asleep), true)
     }
 
-    /// The last look found something. A searcher from now on, woken or not: producers may have left tasks to this worker.
+    /// The last look found something, or the sleep is over. A searcher from now on, woken or not: producers may have left tasks to
+    /// this worker.
     pub(crate) fn get_up(&self, parker: &Arc<Parker>, asleep: Asleep) -> Searching {
+        let Asleep(()) = asleep;
         let mut sleeping = self.asleep.lock();
         if let Some(index) = sleeping.iter().rposition(|each| Arc::ptr_eq(each, parker)) {
             sleeping.remove(index);
@@ -142,6 +150,8 @@ impl Idle {
         }
         drop(sleeping);
         // A waker has taken the parker out, and unparks it.
-        self.park(parker, asleep)
+        let is_woken = parker.park(None);
+        debug_assert!(is_woken, "a sleep without a limit ends by an unpark");
+        Searching(())
     }
 }

@@ -5,6 +5,7 @@
 //! on it.
 
 use super::Engine;
+use super::reject::Reject;
 use crate::sync::Arc;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Release};
@@ -16,24 +17,47 @@ use std::time::{Duration, Instant};
 
 const TERMINATED: u32 = 1;
 
+/// What changes while a pool lives, under the lock of this part.
+struct Changeable {
+    self_reference: Option<Arc<Engine>>,
+    reject: Reject,
+}
+
 /// See the module.
 pub(crate) struct Lifecycle {
     state: WaitWord,
     owners: AtomicUsize,
-    self_reference: Mutex<Option<Arc<Engine>>>,
+    settings: Mutex<Changeable>,
 }
 
 impl Lifecycle {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(reject: Reject) -> Self {
         Lifecycle {
             state: WaitWord::new(0),
             owners: AtomicUsize::new(0),
-            self_reference: Mutex::new(Rank::Lifecycle, None),
+            settings: Mutex::new(
+                Rank::Lifecycle,
+                Changeable {
+                    self_reference: None,
+                    reject,
+                },
+            ),
         }
     }
 
     pub(super) fn begin(&self, engine: &Arc<Engine>) {
-        *self.self_reference.lock() = Some(engine.clone());
+        self.settings.lock().self_reference = Some(engine.clone());
+    }
+
+    pub(crate) fn reject(&self) -> Reject {
+        self.settings.lock().reject.clone()
+    }
+
+    /// The policy for the next task that does not fit.
+    pub(crate) fn set_reject(&self, reject: Reject) {
+        // A rule's own drop must not run under the lock.
+        let old = std::mem::replace(&mut self.settings.lock().reject, reject);
+        drop(old);
     }
 
     pub(crate) fn is_terminated(&self) -> bool {
@@ -63,7 +87,7 @@ impl Lifecycle {
 impl Engine {
     /// Refuses new tasks from now on; what waits is run.
     pub(crate) fn shutdown(&self) {
-        self.queue.tail().gate.is_closed = true;
+        self.queue.close();
         self.idle.wake_all();
         self.try_terminate();
     }
@@ -79,7 +103,7 @@ impl Engine {
 
     /// Refuses new tasks, and takes the tasks out that wait. Closed first: what is not among them is run, or was refused.
     pub(crate) fn stop(&self) -> Vec<HandedOut> {
-        self.queue.tail().gate.is_closed = true;
+        self.queue.close();
         let waiting = self.drain();
         self.shutdown();
         waiting
@@ -93,7 +117,7 @@ impl Engine {
                 return;
             }
         }
-        let reference = self.lifecycle.self_reference.lock().take();
+        let reference = self.lifecycle.settings.lock().self_reference.take();
         self.lifecycle.state.0.fetch_or(TERMINATED, Release);
         self.lifecycle.state.wake_all();
         // The last touch: this may free the engine, unless the caller holds it.

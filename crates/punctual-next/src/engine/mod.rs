@@ -4,12 +4,14 @@ pub(crate) mod idle;
 pub(crate) mod lifecycle;
 #[cfg(all(test, loom))]
 mod models;
+pub(crate) mod reject;
 pub(crate) mod threads;
 
 use crate::base::errors::Reason;
+use crate::base::settings::{KeepAlive, Size};
+use crate::observe::counters::SharedCounters;
 use crate::queue::fifo::Fifo;
 use crate::queue::gate::{Entry, Gate, Verdict};
-use crate::sync::unmodelled::{AtomicU64, Relaxed};
 use crate::sync::{Arc, Weak};
 use crate::task::cell::{PlaceTag, Scheduler, SchedulerRef, TaskHeader};
 use crate::task::reference::PinnedCell;
@@ -17,6 +19,7 @@ use crate::task::runnable::Runnable;
 use crate::task::state::End;
 use idle::Idle;
 use lifecycle::Lifecycle;
+use reject::Reject;
 use threads::{SpawnWorker, Threads};
 
 /// Alive while an owner, a worker or a task that has not ended needs it.
@@ -28,23 +31,25 @@ pub(crate) struct Engine {
     pub(crate) idle: Idle,
     pub(crate) threads: Threads,
     pub(crate) lifecycle: Lifecycle,
-    /// Tasks that were cancelled before they began.
-    pub(crate) cancelled: AtomicU64,
-    /// Tasks that `stop` and `drain` gave back.
-    pub(crate) returned: AtomicU64,
+    pub(crate) counters: SharedCounters,
 }
 
 impl Engine {
-    pub(crate) fn new(name: Arc<str>, threads: usize, capacity: usize, spawn: SpawnWorker) -> Arc<Self> {
+    pub(crate) fn new(
+        name: Arc<str>,
+        size: Size,
+        keep_alive: KeepAlive,
+        reject: Reject,
+        spawn: SpawnWorker,
+    ) -> Arc<Self> {
         let engine = Arc::new_cyclic(|me: &Weak<Engine>| Engine {
             name,
             anchor: me.clone(),
-            queue: Fifo::new(Gate::new(threads, capacity)),
+            queue: Fifo::new(Gate::new(size)),
             idle: Idle::new(),
-            threads: Threads::new(spawn),
-            lifecycle: Lifecycle::new(),
-            cancelled: AtomicU64::new(0),
-            returned: AtomicU64::new(0),
+            threads: Threads::new(spawn, keep_alive),
+            lifecycle: Lifecycle::new(reject),
+            counters: SharedCounters::default(),
         });
         engine.lifecycle.begin(&engine);
         engine
@@ -75,7 +80,29 @@ impl Engine {
     #[cold]
     fn submit_slowly(
         self: &Arc<Self>,
+        answer: Result<Verdict, (Runnable, Verdict)>,
+    ) -> Result<(), (Runnable, Reason)> {
+        match self.follow(answer, Entry::Started) {
+            Err((task, reason @ Reason::Full { .. })) => self.follow_policy(task, reason),
+            other => other,
+        }
+    }
+
+    /// One more try of a task that was refused before.
+    fn enter(self: &Arc<Self>, task: Runnable, entry: Entry) -> Result<(), (Runnable, Reason)> {
+        let again = if entry == Entry::New {
+            Entry::Started
+        } else {
+            entry
+        };
+        self.follow(self.queue.push(task, entry), again)
+    }
+
+    /// Follows the gate: starts threads, and comes again with `entry` if one had to be started first.
+    fn follow(
+        self: &Arc<Self>,
         mut answer: Result<Verdict, (Runnable, Verdict)>,
+        entry: Entry,
     ) -> Result<(), (Runnable, Reason)> {
         loop {
             match answer {
@@ -89,23 +116,42 @@ impl Engine {
                 }
                 Err((task, Verdict::StartFirst)) => {
                     if threads::start_reserved(self).is_err() {
-                        return Err((task, Reason::NoThread));
+                        let reason = self.refusal_without_thread(entry);
+                        return Err((task, reason));
                     }
-                    answer = self.queue.push(task, Entry::Started);
+                    answer = self.queue.push(task, entry);
                 }
                 Err((task, Verdict::Full)) => {
-                    let tail = self.queue.tail();
-                    let (capacity, threads) = (tail.gate.capacity, tail.gate.threads);
-                    let reason = Reason::Full {
-                        queued: capacity,
-                        capacity,
-                        threads,
-                    };
+                    let reason = full(&self.queue.tail().gate);
                     return Err((task, reason));
                 }
                 Err((task, _)) => return Err((task, Reason::ShutDown)),
             }
         }
+    }
+
+    /// The system refused a thread: without any the task has no runner, with some the queue is full as before.
+    fn refusal_without_thread(&self, entry: Entry) -> Reason {
+        let reason = {
+            let mut tail = self.queue.tail();
+            if entry == Entry::Granted {
+                tail.gate.give_place_back();
+            }
+            match tail.gate.threads {
+                0 => Reason::NoThread,
+                _ => full(&tail.gate),
+            }
+        };
+        self.queue.grant_room();
+        reason
+    }
+}
+
+fn full(gate: &Gate) -> Reason {
+    Reason::Full {
+        queued: gate.room,
+        capacity: gate.room,
+        threads: gate.threads,
     }
 }
 
@@ -118,9 +164,12 @@ impl Scheduler for Engine {
     }
 
     fn before_end(&self, _: &TaskHeader, end: End) {
-        match end {
-            End::Returned => self.returned.fetch_add(1, Relaxed),
-            _ => self.cancelled.fetch_add(1, Relaxed),
+        let count = match end {
+            End::Returned => &self.counters.returned,
+            End::Rejected => &self.counters.discarded,
+            End::Evicted => &self.counters.evicted,
+            _ => &self.counters.cancelled,
         };
+        count.add_one();
     }
 }

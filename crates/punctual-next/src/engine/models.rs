@@ -1,8 +1,8 @@
 //! Models of the whole engine: submitters, workers that sleep and search, and the end of a pool.
 
 use super::Engine;
-use crate::Pool;
 use crate::sync::Arc;
+use crate::{Capacity, Pool, Reject};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::SeqCst;
 
@@ -103,4 +103,60 @@ fn a_stop_meets_a_worker() {
         assert!(pool.close());
         assert_eq!((finished + returned, runs.load(SeqCst)), (2, 2));
     });
+}
+
+/// A submitter that waits for room gets what a worker frees: if a grant is lost, it waits for ever, which loom reports.
+#[test]
+fn a_submitter_in_line_is_granted_room() {
+    model(2, || {
+        let pool = full_blocks();
+        let tasks: Vec<_> = (0..3).map(|n| pool.submit(move || n).unwrap()).collect();
+        assert_eq!(
+            tasks.into_iter().map(|task| task.join().unwrap()).sum::<usize>(),
+            3
+        );
+        assert!(pool.close());
+    });
+}
+
+/// A submitter in line is granted a place or sent away, whichever of close and worker comes first.
+#[test]
+fn a_close_meets_a_submitter_in_line() {
+    model(1, || {
+        let pool = full_blocks();
+        let first: Vec<_> = (0..2).filter_map(|n| pool.submit(move || n).ok()).collect();
+        let closer = pool.clone();
+        let thread = loom::thread::spawn(move || closer.shutdown());
+        let last = pool.submit(|| 7);
+        thread.join().unwrap();
+        for task in first {
+            task.join().unwrap();
+        }
+        if let Ok(last) = last {
+            assert_eq!(last.join().unwrap(), 7);
+        }
+        assert!(pool.close());
+    });
+}
+
+/// A worker that leaves for good while a task comes: the task starts another one, or this one stays.
+#[test]
+fn a_departure_meets_a_submission() {
+    model(2, || {
+        let builder = Pool::builder("model").core_threads(0).max_threads(1);
+        let pool = builder.keep_alive(std::time::Duration::ZERO).build().unwrap();
+        for n in 0..2 {
+            assert_eq!(pool.submit(move || n).unwrap().join().unwrap(), n);
+        }
+        assert!(pool.close());
+    });
+}
+
+/// One thread, room for one, and submitters that wait.
+fn full_blocks() -> Pool {
+    Pool::builder("model")
+        .capacity(Capacity::Bounded(1))
+        .on_full(Reject::Block(std::time::Duration::MAX))
+        .build()
+        .unwrap()
 }

@@ -15,7 +15,8 @@ use super::gate::{Entry, Gate, Verdict};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::mutex::{Mutex, MutexGuard, Rank};
-use crate::sync::{Padded, prefetch};
+use crate::sync::parker::Parker;
+use crate::sync::{Arc, Padded, prefetch};
 use crate::task::cell::{PlaceTag, TaskHeader};
 use crate::task::reference::PinnedCell;
 use crate::task::runnable::Runnable;
@@ -58,6 +59,8 @@ struct Head {
     segment: *mut Segment,
     offset: usize,
     left: usize,
+    /// Submitters wait for room: a consumer grants what it frees.
+    is_watched: bool,
     /// Emptied, and on their way back to the tail.
     emptied: Vec<*mut Segment>,
 }
@@ -91,6 +94,7 @@ impl Fifo {
             segment,
             offset: 0,
             left: 0,
+            is_watched: false,
             emptied: Vec::with_capacity(BATCH),
         };
         Fifo {
@@ -107,7 +111,7 @@ impl Fifo {
         task.header().set_place(PlaceTag::Ready);
         let mut tail = self.tail.lock();
         let mut queued = tail.pushed - tail.left;
-        if queued >= tail.gate.capacity {
+        if queued >= tail.gate.room {
             tail.left = self.left.load(Acquire);
             queued = tail.pushed - tail.left;
         }
@@ -127,25 +131,39 @@ impl Fifo {
     pub(crate) fn pop(&self) -> Option<Runnable> {
         let mut head = self.head.lock();
         loop {
-            // SAFETY: the head's segments are its own while its lock is held.
-            let segment = unsafe { &mut *head.segment };
-            if head.offset == segment.filled {
+            let Some((cell, ahead)) = head.take() else {
                 if !self.advance(&mut head) {
                     return None;
                 }
                 continue;
-            }
-            let offset = head.offset;
-            head.offset += 1;
-            let cell = std::mem::replace(&mut segment.slots[offset], ptr::null_mut());
-            // A canceller left nothing.
-            let Some(cell) = NonNull::new(cell) else { continue };
-            let ahead = segment.slots[(offset + AHEAD).min(SLOTS - 1)];
+            };
             self.count_left(&mut head);
+            let is_watched = head.is_watched;
             drop(head);
             prefetch(ahead);
+            if is_watched {
+                self.grant_room();
+            }
             // SAFETY: the slot owned the `Runnable`, and is empty now.
             return Some(unsafe { Runnable::from_raw(cell) });
+        }
+    }
+
+    /// The first take of a new thread: in one step with its count, so that the gate's bound is exact. `None`: the thread is still new.
+    pub(crate) fn begin(&self) -> Option<Runnable> {
+        let mut head = self.head.lock();
+        let mut tail = self.tail.lock();
+        loop {
+            if let Some((cell, _)) = head.take() {
+                self.count_left(&mut head);
+                tail.gate.begun();
+                // SAFETY: as in `pop`.
+                return Some(unsafe { Runnable::from_raw(cell) });
+            }
+            if tail.pushed == head.left {
+                return None;
+            }
+            head.move_on(&mut tail);
         }
     }
 
@@ -155,34 +173,28 @@ impl Fifo {
         self.left.store(head.left, Release);
     }
 
-    /// To the next segment of the head, or the whole tail in exchange for the empty one. False: there is nothing.
+    /// To where there is more. False: there is nothing.
     #[cold]
     fn advance(&self, head: &mut Head) -> bool {
-        let old = head.segment;
-        // SAFETY: the head's segments are its own; the tail's are touched under its lock.
-        unsafe {
-            let next = (*old).next;
-            if next.is_null() && self.pushed.load(Acquire) == head.left {
+        if head.next_segment().is_null() {
+            if self.pushed.load(Acquire) == head.left {
                 return false;
             }
-            if next.is_null() {
-                let mut tail = self.tail.lock();
-                (*old).clear();
-                head.segment = tail.first;
-                tail.first = old;
-                tail.last = old;
-            } else {
-                (*old).clear();
-                (*next).previous = ptr::null_mut();
-                head.segment = next;
-                head.emptied.push(old);
-                if head.emptied.len() == BATCH {
-                    self.tail.lock().spare.append(&mut head.emptied);
-                }
+            head.move_on(&mut self.tail.lock());
+        } else {
+            head.move_inside();
+            if head.emptied.len() >= BATCH {
+                self.tail.lock().spare.append(&mut head.emptied);
             }
         }
-        head.offset = 0;
         true
+    }
+
+    /// Takes the oldest task out, to drop it.
+    pub(crate) fn take_oldest(&self) -> Option<Runnable> {
+        let oldest = self.pop()?;
+        self.tail.lock().gate.left(1);
+        Some(oldest)
     }
 
     /// Takes a task out that waits here. `None`: a consumer was first.
@@ -206,8 +218,13 @@ impl Fifo {
                 tail.drop_from_chain(segment);
             }
             self.count_left(&mut head);
-            Some(Runnable::from_raw(cell.pointer()))
         }
+        tail.gate.left(1);
+        if head.is_watched {
+            self.grant_and_unlock(head, tail);
+        }
+        // SAFETY: the slot owned the `Runnable`, and is empty now.
+        Some(unsafe { Runnable::from_raw(cell.pointer()) })
     }
 
     /// Takes everything out, in order.
@@ -233,7 +250,59 @@ impl Fifo {
         head.left += taken.len();
         self.left.store(head.left, Release);
         tail.left = head.left;
+        tail.gate.left(taken.len());
+        if head.is_watched {
+            self.grant_and_unlock(head, tail);
+        }
         taken
+    }
+
+    /// A task has ended on a worker: of pools whose gate counts them.
+    pub(crate) fn task_left(&self) {
+        let has_line = {
+            let mut tail = self.tail.lock();
+            tail.gate.left(1);
+            tail.gate.has_line()
+        };
+        if has_line {
+            self.grant_room();
+        }
+    }
+
+    /// Joins the line of submitters that wait for room. The parker is unparked when a place is granted, or when the gate is closed.
+    pub(crate) fn join_line(&self, parker: &Arc<Parker>) {
+        let head = self.head.lock();
+        let mut tail = self.tail.lock();
+        tail.gate.join_line(parker.clone());
+        self.grant_and_unlock(head, tail);
+    }
+
+    /// Leaves the line. True: a place was granted before, and is the caller's to use.
+    pub(crate) fn leave_line(&self, parker: &Arc<Parker>) -> bool {
+        self.tail.lock().gate.leave_line(parker)
+    }
+
+    /// Gives room that became free to the submitters that wait for it.
+    #[cold]
+    pub(crate) fn grant_room(&self) {
+        let head = self.head.lock();
+        let tail = self.tail.lock();
+        self.grant_and_unlock(head, tail);
+    }
+
+    fn grant_and_unlock(&self, mut head: MutexGuard<'_, Head>, mut tail: MutexGuard<'_, Tail>) {
+        let mut woken = Vec::new();
+        let queued = tail.pushed - head.left;
+        tail.gate.grant(queued, &mut woken);
+        head.is_watched = tail.gate.has_line();
+        drop((tail, head));
+        woken.iter().for_each(|parker| parker.unpark());
+    }
+
+    /// Closes the gate, and sends the submitters in line away.
+    pub(crate) fn close(&self) {
+        self.tail.lock().gate.is_closed = true;
+        self.grant_room();
     }
 
     /// The tail under its lock: the gate, for those that close the pool or count its threads.
@@ -260,6 +329,55 @@ impl Fifo {
     pub(crate) fn len(&self) -> usize {
         let pushed = self.tail.lock().pushed;
         pushed - self.left.load(Acquire).min(pushed)
+    }
+}
+
+impl Head {
+    /// The next cell of the current segment, and the one that a consumer wants soon. `None`: the segment is passed.
+    #[inline]
+    fn take(&mut self) -> Option<(NonNull<TaskHeader>, *mut TaskHeader)> {
+        // SAFETY: the head's segments are its own while its lock is held, and so is this.
+        let segment = unsafe { &mut *self.segment };
+        while self.offset < segment.filled {
+            let offset = self.offset;
+            self.offset += 1;
+            // A canceller left nothing.
+            if let Some(cell) = NonNull::new(std::mem::replace(&mut segment.slots[offset], ptr::null_mut())) {
+                return Some((cell, segment.slots[(offset + AHEAD).min(SLOTS - 1)]));
+            }
+        }
+        None
+    }
+
+    fn next_segment(&self) -> *mut Segment {
+        // SAFETY: as in `take`.
+        unsafe { (*self.segment).next }
+    }
+
+    /// To the next segment of the own chain.
+    fn move_inside(&mut self) {
+        let old = self.segment;
+        // SAFETY: as in `take`; there is a next one.
+        unsafe {
+            self.segment = (*old).next;
+            (*self.segment).previous = ptr::null_mut();
+            (*old).clear();
+        }
+        self.emptied.push(old);
+        self.offset = 0;
+    }
+
+    /// To the next segment, or the whole tail in exchange for the empty one.
+    fn move_on(&mut self, tail: &mut Tail) {
+        if !self.next_segment().is_null() {
+            return self.move_inside();
+        }
+        let old = self.segment;
+        // SAFETY: as in `take`.
+        unsafe { (*old).clear() };
+        self.segment = std::mem::replace(&mut tail.first, old);
+        tail.last = old;
+        self.offset = 0;
     }
 }
 

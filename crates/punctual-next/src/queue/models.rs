@@ -2,6 +2,7 @@
 
 use super::fifo::Fifo;
 use super::gate::{Entry, Gate, Verdict};
+use crate::base::settings::{Capacity, Size};
 use crate::sync::{Arc, Weak};
 use crate::task::cell::{PlaceTag, Scheduler, SchedulerRef, TaskHeader};
 use crate::task::reference::{Cancel, JoinRef, PinnedCell};
@@ -15,7 +16,7 @@ struct Queue {
 
 impl Queue {
     fn new() -> Arc<Self> {
-        let mut gate = Gate::new(1, usize::MAX);
+        let mut gate = Gate::new(Size::fixed(1, Capacity::Unbounded));
         gate.threads = 1;
         Arc::new_cyclic(|me: &Weak<Queue>| Queue {
             anchor: me.clone(),

@@ -124,8 +124,8 @@ pub(crate) use loom::cell::UnsafeCell as Cell;
 
 /// Atomics that no protocol depends on: counters and hints. Statics of the models' own types could not be constants.
 pub(crate) mod unmodelled {
-    pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::sync::atomic::Ordering::Relaxed;
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
 }
 
 /// A value on cache lines of its own: two, because processors fetch them in pairs.

@@ -306,7 +306,7 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
                 End::Panicked => {
                     drop_quietly(stage.with_mut(|stage| ManuallyDrop::take(&mut (*stage).payload)));
                 }
-                End::Cancelled | End::Returned => {}
+                End::Cancelled | End::Returned | End::Rejected | End::Evicted => {}
             }
         }
     }
@@ -327,7 +327,7 @@ impl<F: FnOnce() -> T + Send, T: Send> Joinable<F, T> {
                             .copy_from((&raw const (*stage).payload).cast(), 1)
                     });
                 }
-                End::Cancelled | End::Returned => {}
+                End::Cancelled | End::Returned | End::Rejected | End::Evicted => {}
             }
         }
     }

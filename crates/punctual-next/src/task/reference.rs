@@ -169,6 +169,8 @@ impl<T> JoinRef<T> {
             Some(End::Finished) => Ok(unsafe { self.take_as(End::Finished) }),
             // SAFETY: as above.
             Some(End::Panicked) => Err(TaskFailure::Panicked(unsafe { self.take_as(End::Panicked) })),
+            Some(End::Rejected) => Err(TaskFailure::Rejected),
+            Some(End::Evicted) => Err(TaskFailure::Evicted),
             Some(End::Cancelled | End::Returned) | None => Err(TaskFailure::Cancelled),
         }
     }
@@ -231,6 +233,10 @@ impl<T> Drop for JoinRef<T> {
 pub(crate) enum TaskFailure {
     Panicked(Payload),
     Cancelled,
+    /// A full pool refused the task.
+    Rejected,
+    /// A full pool dropped the task to make room.
+    Evicted,
     /// The output was taken before.
     Taken,
 }
@@ -241,6 +247,8 @@ impl TaskFailure {
         match self {
             TaskFailure::Panicked(payload) => JoinError::panicked(payload),
             TaskFailure::Cancelled => JoinError::cancelled(),
+            TaskFailure::Rejected => JoinError::rejected(),
+            TaskFailure::Evicted => JoinError::evicted(),
             TaskFailure::Taken => JoinError::taken(),
         }
     }

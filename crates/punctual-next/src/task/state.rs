@@ -58,6 +58,10 @@ pub(crate) enum End {
     Cancelled,
     /// Taken out by `stop` or `drain`.
     Returned,
+    /// Refused by a full pool, and dropped by its policy.
+    Rejected,
+    /// Taken out of a full queue to make room for another task.
+    Evicted,
 }
 
 /// A reading of the word.
@@ -78,6 +82,8 @@ impl Snapshot {
             2 => Some(End::Panicked),
             3 => Some(End::Cancelled),
             4 => Some(End::Returned),
+            5 => Some(End::Rejected),
+            6 => Some(End::Evicted),
             _ => None,
         }
     }

@@ -1,0 +1,3 @@
+//! Plain data and counters. Reading changes nothing.
+
+pub(crate) mod counters;
