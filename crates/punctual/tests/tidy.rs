@@ -7,6 +7,9 @@ mod conformance;
 /// What the documents say, held against the sources.
 #[path = "tidy/documents.rs"]
 mod documents;
+/// The generated list of promises and tests.
+#[path = "tidy/promises.rs"]
+mod promises;
 /// The sources as text.
 #[path = "tidy/sources.rs"]
 mod sources;

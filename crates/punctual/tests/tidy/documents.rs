@@ -1,7 +1,7 @@
 //! The map and the list of unsafe files in ARCHITECTURE.md are exact, and documents name tests that exist.
 
 use crate::must_be_empty;
-use crate::sources::{everything, leaves, library, read};
+use crate::sources::{everything, leaves, library, read, workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The items "- `path.rs`: .." of a section of ARCHITECTURE.md.
@@ -58,9 +58,9 @@ fn the_unsafe_list_is_exact() {
     );
 }
 
-/// The names of all functions of the library's sources and tests, and whether each is a test.
-pub(crate) fn functions() -> BTreeMap<String, bool> {
-    let mut found = BTreeMap::new();
+/// The names of all functions of the library's sources and tests, and the files in which each is a test.
+pub(crate) fn functions() -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in everything() {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         for (index, line) in lines.iter().enumerate() {
@@ -76,8 +76,10 @@ pub(crate) fn functions() -> BTreeMap<String, bool> {
             let is_test = above
                 .take_while(|line| line.starts_with("#["))
                 .any(|line| line.contains("test]"));
-            let known = found.entry(name).or_insert(false);
-            *known |= is_test;
+            let files = found.entry(name).or_default();
+            if is_test {
+                files.insert(source.path.clone());
+            }
         }
     }
     found
@@ -95,33 +97,84 @@ fn named(line: &str) -> impl Iterator<Item = &str> {
         .filter(|name| name.contains('_') && name.chars().all(is_word))
 }
 
+/// Holds a generated document against its file; `PUNCTUAL_BLESS=1` writes the file instead.
+pub(crate) fn write_or_compare(document: &str, generated: &str) {
+    let path = workspace().join(document);
+    if std::fs::read_to_string(&path).is_ok_and(|committed| committed == generated) {
+        return;
+    }
+    assert!(
+        std::env::var_os("PUNCTUAL_BLESS").is_some(),
+        "{document} is outdated; write it anew with\n  PUNCTUAL_BLESS=1 cargo test -p punctual --test tidy"
+    );
+    std::fs::write(path, generated).expect("the document can be written");
+}
+
 #[test]
-fn documents_name_tests_that_exist() {
+fn documents_name_functions_that_exist() {
     let functions = functions();
     let mut broken = Vec::new();
-    let mut held = 0;
-    for document in ["docs/guarantees.md", "docs/conformance.md"] {
+    for document in ["docs/guarantees.md", "docs/reference.md", "docs/conformance.md"] {
         let text = read(document);
         for (index, line) in text.lines().enumerate() {
-            // Whatever follows this mark is a list of tests, however short their names.
-            let tests: BTreeSet<&str> = line
-                .split_once("Held by")
-                .map(|(_, rest)| named(rest).collect())
-                .unwrap_or_default();
-            held += tests.len();
-            for name in named(line) {
-                let is_long = name.matches('_').count() > 1;
-                let at = format!("{document}:{}", index + 1);
-                match functions.get(name) {
-                    Some(false) if tests.contains(name) => broken.push(format!("{at}: `{name}` is no test")),
-                    None if tests.contains(name) || is_long => {
-                        broken.push(format!("{at}: there is no `{name}`"))
-                    }
-                    _ => {}
-                }
+            let missing = named(line).filter(|name| !functions.contains_key(*name));
+            for name in missing.filter(|name| name.matches('_').count() > 1) {
+                broken.push(format!("{document}:{}: there is no `{name}`", index + 1));
             }
         }
     }
     must_be_empty("a document names what is not there", &broken);
-    assert!(held > 0, "docs/guarantees.md names no test");
+}
+
+/// The target of every link in a document: a file that exists and, after `#`, a heading in it.
+#[test]
+fn documents_link_to_what_is_there() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = read(&document);
+        let folder = document.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.starts_with("http") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => workspace().join(&document),
+                _ => workspace().join(folder).join(file),
+            };
+            let is_there = match anchor {
+                "" => path.exists(),
+                _ => {
+                    std::fs::read_to_string(&path).is_ok_and(|text| anchors(&text).any(|each| each == anchor))
+                }
+            };
+            if !is_there {
+                broken.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    must_be_empty("a link leads nowhere", &broken);
+}
+
+/// The documents at the root and below docs, by their paths.
+fn documents() -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in ["", "docs/", "docs/decisions/"] {
+        let entries = std::fs::read_dir(workspace().join(folder)).expect("a folder of documents");
+        let names = entries.map(|entry| entry.expect("a readable folder").file_name());
+        let names = names.map(|name| format!("{folder}{}", name.to_string_lossy()));
+        found.extend(names.filter(|name| name.ends_with(".md")));
+    }
+    found.sort();
+    found
+}
+
+/// What links call the headings of a document.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let kept = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.collect::<String>().replace(' ', "-")
+    })
 }
