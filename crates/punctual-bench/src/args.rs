@@ -22,7 +22,7 @@ usage: punctual-bench [OPTIONS]
   --only X       only this scenario, by its letter, or one part of it, as G-churn (repeatable; see --list)
   --peer NAME    only this peer beside ours (repeatable; see --list)
   --rounds N     rounds per scenario; scenarios without a bar run half as many
-  --scale F      multiply all sizes by F, above 0
+  --scale F      multiply all sizes by F, above 0; below 1 also the time for which K is watched
   --seed N       order of the children inside the rounds, as printed by an earlier run
   --json         rows as JSON on standard output, everything else on standard error
   --svg DIR      also write one bar chart per scenario into DIR

@@ -1,7 +1,10 @@
 //! A run: for each scenario, rounds; in each round every peer once, in a fresh process, in shuffled order. In: the
 //! options. Out: samples. Not here: how a child is started, and what is made of the numbers.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use crate::{
     args::Options,
@@ -73,6 +76,8 @@ fn one_round(
     // Progress is never part of the report.
     let _ = writeln!(io::stderr(), "{} round {}", scenario.id(), round + 1);
     if let Some(watch) = scenario.watch() {
+        // Long enough to be a figure for a second, at sizes that are only good for a test.
+        let watch = watch.mul_f64(options.scale.min(1.0)).max(Duration::from_secs(1));
         for (peer, answer) in spawner.watch_idle(scenario, watch, order, scenario.sizes(options.quick)) {
             samples.add(scenario, peer, round, answer);
         }

@@ -13,6 +13,15 @@ fn bench(args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
+/// How long the idle pools are watched: in the gate, which sets `PUNCTUAL_FULL_SIZE`, as long as in a real run.
+fn watch_scale() -> &'static str {
+    if env::var_os("PUNCTUAL_FULL_SIZE").is_some() {
+        "1"
+    } else {
+        "0.1"
+    }
+}
+
 fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -121,7 +130,17 @@ fn json_mode_has_only_json_on_standard_output() {
 
 #[test]
 fn an_idle_pool_is_watched_from_outside() {
-    let output = bench(&["--json", "--rounds", "1", "--only", "K", "--peer", "crossbeam"]);
+    let output = bench(&[
+        "--json",
+        "--rounds",
+        "1",
+        "--scale",
+        watch_scale(),
+        "--only",
+        "K",
+        "--peer",
+        "crossbeam",
+    ]);
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     for part in [
@@ -146,9 +165,19 @@ fn an_idle_pool_with_timers_is_watched_too() {
     }
 }
 
+/// Half a minute in the gate, three seconds elsewhere.
 #[test]
 fn an_idle_pool_with_calendar_work_is_watched_for_half_a_minute() {
-    let output = bench(&["--rounds", "1", "--only", "K-calendar", "--peer", "sched-tp"]);
+    let output = bench(&[
+        "--rounds",
+        "1",
+        "--scale",
+        watch_scale(),
+        "--only",
+        "K-calendar",
+        "--peer",
+        "sched-tp",
+    ]);
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
     for part in ["calendar_switches, 1/30s", "at most 1"] {

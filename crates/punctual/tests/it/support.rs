@@ -179,12 +179,22 @@ pub(crate) fn env_number(name: &str) -> Option<u64> {
 }
 
 /// The size of a test that is large: smaller where nothing is optimised, unless `PUNCTUAL_FULL_SIZE` is set, as the gate does for
-/// the largest.
+/// the largest. Its value `gate`, which the gate sets for all tests, is for [`gate_size`] only.
 pub(crate) fn full_size(full: u64, unoptimised: u64) -> u64 {
-    if cfg!(debug_assertions) && std::env::var_os("PUNCTUAL_FULL_SIZE").is_none() {
+    let is_full = std::env::var_os("PUNCTUAL_FULL_SIZE").is_some_and(|value| value != "gate");
+    if cfg!(debug_assertions) && !is_full {
         unoptimised
     } else {
         full
+    }
+}
+
+/// The size of a test that takes seconds: smaller unless `PUNCTUAL_FULL_SIZE` is set, to whatever value.
+pub(crate) fn gate_size(gate: u64, elsewhere: u64) -> u64 {
+    if std::env::var_os("PUNCTUAL_FULL_SIZE").is_some() {
+        gate
+    } else {
+        elsewhere
     }
 }
 

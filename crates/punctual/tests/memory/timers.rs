@@ -1,7 +1,7 @@
 //! Timers, expiries and limits give their memory back.
 
 use super::{SLACK, alone, falls_back, live, number};
-use crate::support::{LONG, full_size, hold, until};
+use crate::support::{LONG, full_size, gate_size, hold, until};
 use punctual::{Cancel, Clock, Pool, Queue, Reject, Schedule, TaskHandle, task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -194,13 +194,14 @@ fn fault_22_cancelled_timers_and_limits_of_ended_tasks_keep_no_memory() {
     assert_eq!(pool.stats().pending_timers, 0);
 }
 
-/// STPE-20, by the memory that is alive while they come and go.
+/// STPE-20, by the memory that is alive while they come and go. A million in the gate, elsewhere fewer: eleven bytes
+/// that each leaves behind still show.
 #[test]
 fn stpe_20_a_million_delays_that_are_cancelled_keep_no_memory() {
     const FAR: Duration = Duration::from_secs(600);
     const AT_ONCE: usize = 100;
     let _alone = alone();
-    let rounds = number("PUNCTUAL_CANCEL_TASKS", 1_000_000) / AT_ONCE;
+    let rounds = number("PUNCTUAL_CANCEL_TASKS", gate_size(1_000_000, 200_000) as usize) / AT_ONCE;
     let pool = Pool::builder("timers").core_threads(1).build().unwrap();
     leaves_nothing(rounds, "cancelled", || {
         let tasks: Vec<_> = (0..AT_ONCE).map(|_| pool.after(FAR, || ()).unwrap()).collect();
