@@ -99,7 +99,7 @@ figures! {
         pub oldest_wait: Option<Duration> = max, oldest_wait();
         /// For at least how long tasks have waited here without a break: since the oldest of them came, or since the first
         /// look at the pool's statistics after the level was last empty. `None`: none waits.
-        pub nonempty_for: Option<Duration> = max but unwritten,
+        pub nonempty_for: Option<Duration> = max,
             gauge(
                 "executor_queue_nonempty_seconds",
                 "For at least how long tasks have waited without a break; 0 if none waits."
