@@ -50,7 +50,7 @@ macro_rules! figures {
         pub struct $Table:ident {
             $(
                 $(#[$doc:meta])*
-                pub $field:ident : $type:ty = $rule:ident $(but $unwritten:ident)?
+                pub $field:ident : $type:ty = $rule:ident
                     $(, $series:ident $arguments:tt $(. $change:ident $by:tt)*)* ;
             )*
         }
@@ -63,7 +63,7 @@ macro_rules! figures {
         impl $Table {
             /// The fields, into an object of JSON.
             pub(crate) fn fill(&self, json: &mut $crate::observe::json::Json) {
-                $(figures!(@write $($unwritten)?, self.$field, stringify!($field), json);)*
+                $($crate::observe::figures::Figure::write(&self.$field, stringify!($field), json);)*
             }
         }
 
@@ -95,10 +95,6 @@ macro_rules! figures {
     (@add sum, $own:expr, $child:expr) => { $crate::observe::figures::Figure::add(&mut $own, &$child) };
     (@add max, $own:expr, $child:expr) => { $own = $own.max($child) };
     (@add own, $own:expr, $child:expr) => { let _ = &$child; };
-    (@write unwritten, $figure:expr, $name:expr, $json:ident) => {};
-    (@write , $figure:expr, $name:expr, $json:ident) => {
-        $crate::observe::figures::Figure::write(&$figure, $name, $json)
-    };
 }
 pub(crate) use figures;
 

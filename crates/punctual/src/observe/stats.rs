@@ -87,12 +87,12 @@ figures! {
         /// Places of the queue that are taken: what the capacity is compared with. Tasks that wait, but for those that came
         /// due (they need no place), and delayed ones where
         /// [`capacity_covers_delayed`](crate::PoolBuilder::capacity_covers_delayed) says so.
-        pub occupied: usize = own but unwritten;
+        pub occupied: usize = own;
         /// How long the oldest waiting task has waited, at most: arrivals are noted by samples. What lies in workers' deques
         /// does not count here.
         pub oldest_wait: Option<Duration> = max, oldest_wait().when(has_no_levels);
         /// How long the oldest of those has waited that stand in a view's line (a lane's, a key's, a limit's), at most.
-        pub oldest_in_line: Option<Duration> = max but unwritten,
+        pub oldest_in_line: Option<Duration> = max,
             gauge(
                 "executor_lane_oldest_wait_seconds",
                 "How long the oldest task in a view's line has waited, at most; 0 if none does."
@@ -109,7 +109,7 @@ figures! {
                 (stats.submitted_delayed.saturating_sub(runs.due) + runs.other) as f64
             });
         /// Runs of schedules among these.
-        pub submitted_runs: RunCounts = sum but unwritten;
+        pub submitted_runs: RunCounts = sum;
         /// Tasks that a worker took.
         pub taken: u64 = sum;
         /// Tasks that returned.
@@ -119,7 +119,7 @@ figures! {
         /// Tasks that were cancelled, before they started or while they ran.
         pub cancelled: u64 = sum, completed("cancelled").when(has_no_levels);
         /// Those among them whose time had not come.
-        pub cancelled_delayed: u64 = sum but unwritten, completed("cancelled").when(has_levels);
+        pub cancelled_delayed: u64 = sum, completed("cancelled").when(has_levels);
         /// Tasks that waited too long.
         pub expired: u64 = sum, completed("expired").when(has_no_levels);
         /// Tasks thrown out for others.
@@ -127,7 +127,7 @@ figures! {
         /// Tasks that `stop` and `drain` gave back.
         pub returned: u64 = sum, completed("returned").when(has_no_levels);
         /// Those among them whose time had not come.
-        pub returned_delayed: u64 = sum but unwritten, completed("returned").when(has_levels);
+        pub returned_delayed: u64 = sum, completed("returned").when(has_levels);
         /// Worker threads ever started.
         pub threads_started: u64 = sum;
         /// Worker threads that have ended.
@@ -181,7 +181,7 @@ figures! {
         /// Worker threads that have ended, by reason.
         pub stops: StopCounts = sum;
         /// Those ever started, by what for.
-        pub starts: StartCounts = sum but unwritten;
+        pub starts: StartCounts = sum;
         /// The niceness the system gave to the worker that was started last, if the pool asked for one
         /// ([`PoolBuilder::nice`](crate::PoolBuilder::nice)): another than was asked for if it refused.
         pub nice: Option<i32> = own;

@@ -174,7 +174,10 @@ fn see_74_how_long_a_level_has_not_been_empty() {
     // The one that waits came ten seconds ago; before it there was another.
     assert_eq!((oldest(), nonempty()), (10.0, 15.0));
     let written = Json::read(&pool.stats().to_json());
-    assert_eq!(written.get("levels").list()[1].get("nonempty_for").number(), 15.0);
+    let level = &written.get("levels").list()[1];
+    assert_eq!(level.get("nonempty_for").number(), 15.0);
+    assert_eq!(level.get("submitted").number(), 3.0);
+    assert_eq!(written.get("starts").get("core").number(), 1.0);
     // At 20 the last one is taken, and nothing waits until 25.
     clock.advance(10 * SECOND);
     nap();

@@ -105,15 +105,15 @@ figures! {
                 "For at least how long tasks have waited without a break; 0 if none waits."
             );
         /// Tasks without a time that were accepted here.
-        pub submitted: u64 = sum but unwritten, submitted("direct");
+        pub submitted: u64 = sum, submitted("direct");
         /// Tasks of this level that returned; these three are counted a moment after the task's end is known.
-        pub finished: u64 = sum but unwritten, completed("finished");
+        pub finished: u64 = sum, completed("finished");
         /// Those that panicked.
-        pub panicked: u64 = sum but unwritten, completed("panicked");
+        pub panicked: u64 = sum, completed("panicked");
         /// Those that were cancelled, before they started or while they ran; not those whose time had not come.
-        pub cancelled: u64 = sum but unwritten, completed("cancelled");
+        pub cancelled: u64 = sum, completed("cancelled");
         /// Those that `stop` and `drain` gave back; not those whose time had not come.
-        pub returned: u64 = sum but unwritten, completed("returned");
+        pub returned: u64 = sum, completed("returned");
         /// Tasks that a worker took from here, or that a thread which waited for them ran in place.
         pub taken: u64 = sum;
         /// Those among them that their wait brought before a more urgent one.
