@@ -4,7 +4,8 @@
 
 use super::event::Event;
 use super::json::Json;
-use super::{Histogram, LaneCounts, Lint, Stats};
+use super::stats::bound;
+use super::{LaneCounts, Lint, Stats};
 use crate::Size;
 use crate::queue::Capacity;
 use crate::sync::Arc;
@@ -181,7 +182,7 @@ impl Dump {
                     json.field(name, value);
                 }
             });
-            json.object_field("stats", |json| self.stats.write(json));
+            json.object_field("stats", |json| self.stats.fill(json));
             json.object_field("lanes", |json| {
                 json.field("running", &self.lanes.running);
                 json.field("waiting", &self.lanes.waiting);
@@ -287,131 +288,4 @@ impl RejectedTask {
 pub(crate) fn site_in_words(site: &'static Location<'static>) -> String {
     let file = site.file().rsplit(['/', '\\']).next().unwrap_or_default();
     format!("{file}:{}", site.line())
-}
-
-fn bound(capacity: Capacity) -> Option<usize> {
-    match capacity {
-        Capacity::Bounded(places) => Some(places),
-        Capacity::Unbounded => None,
-    }
-}
-
-impl Stats {
-    /// All figures as one JSON object; times are seconds, histograms lists of `[upper bound, events]`.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        Json::object(|json| self.write(json))
-    }
-
-    fn write(&self, json: &mut Json) {
-        json.field("state", &format!("{:?}", self.state));
-        json.field("paused", &self.paused);
-        json.field("core", &self.size.core);
-        json.field("max", &self.size.max);
-        for (name, number) in [
-            ("threads", self.threads),
-            ("active", self.active),
-            ("suspended", self.suspended),
-            ("idle", self.idle),
-            ("spare", self.spare),
-            ("largest", self.largest),
-            ("largest_since_resize", self.largest_since_resize),
-            ("queued", self.queued),
-            ("queued_local", self.queued_local),
-            ("pending_timers", self.pending_timers),
-            ("schedules", self.schedules),
-            ("keepers", self.keepers),
-            ("slow", self.slow),
-        ] {
-            json.field(name, &number);
-        }
-        json.field("capacity", &bound(self.capacity));
-        json.field("oldest_wait", &self.oldest_wait);
-        for (name, number) in [
-            ("submitted", self.submitted),
-            ("submitted_delayed", self.submitted_delayed),
-            ("taken", self.taken),
-            ("finished", self.finished),
-            ("panicked", self.panicked),
-            ("cancelled", self.cancelled),
-            ("expired", self.expired),
-            ("evicted", self.evicted),
-            ("returned", self.returned),
-            ("threads_started", self.threads_started),
-            ("threads_stopped", self.threads_stopped),
-            ("failed_starts", self.failed_starts),
-            ("parks", self.parks),
-            ("spurious_wakeups", self.spurious_wakeups),
-            ("polls", self.polls),
-            ("wakes", self.wakes),
-            ("steals", self.steals),
-            ("failed_steals", self.failed_steals),
-            ("missed", self.missed),
-            ("skipped", self.skipped),
-            ("hook_panics", self.hook_panics),
-            ("blocking_waits", self.blocking_waits),
-        ] {
-            json.field(name, &number);
-        }
-        json.object_field("rejected", |json| {
-            json.field("full", &self.rejected.full);
-            json.field("shutdown", &self.rejected.shutdown);
-            json.field("no_thread", &self.rejected.no_thread);
-            json.field("would_deadlock", &self.rejected.would_deadlock);
-            json.field("caller_ran", &self.rejected.caller_ran);
-            json.field("discarded", &self.rejected.discarded);
-            json.field("waited", &self.rejected.waited);
-            json.field("displaced", &self.rejected.displaced);
-        });
-        json.field("caller_ran_for", &self.caller_ran_for);
-        json.field("computed", &self.computed);
-        json.object_field("stops", |json| {
-            json.field("closed", &self.stops.closed);
-            json.field("idle", &self.stops.idle);
-            json.field("surplus", &self.stops.surplus);
-        });
-        json.field("nice", &self.nice);
-        for (name, times) in [
-            ("wait", &self.wait),
-            ("run", &self.run),
-            ("lateness", &self.lateness),
-            ("wake", &self.wake),
-        ] {
-            write_histogram(json, name, times);
-        }
-        json.list_field("levels", &self.levels, |json, level| {
-            json.field("queued", &level.queued);
-            json.field("oldest_wait", &level.oldest_wait);
-            json.field("taken", &level.taken);
-            json.field("promoted", &level.promoted);
-            json.field("expired", &level.expired);
-            json.field("evicted", &level.evicted);
-            json.field("share_target", &level.share_target);
-            json.field("share_actual", &level.share_actual);
-            json.field("share_lately", &level.share_lately);
-            write_histogram(json, "wait", &level.wait);
-        });
-        json.list_field("views", &self.views, |json, view| {
-            json.field("name", &*view.name);
-            json.field("queued", &view.queued);
-            json.field("active", &view.active);
-            json.field("oldest_wait", &view.oldest_wait);
-            json.field("taken", &view.taken);
-            write_histogram(json, "wait", &view.wait);
-        });
-    }
-}
-
-fn write_histogram(json: &mut Json, name: &str, times: &Histogram) {
-    json.object_field(name, |json| {
-        json.field("count", &times.count());
-        json.field("sum", &times.sum());
-        json.field("p50", &times.quantile(0.5));
-        json.field("p99", &times.quantile(0.99));
-        let buckets = times.buckets();
-        json.pairs_field(
-            "buckets",
-            buckets.map(|(bound, events)| (bound.as_secs_f64(), events)),
-        );
-    });
 }

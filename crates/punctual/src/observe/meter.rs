@@ -1,18 +1,19 @@
-//! A pool's figures as metrics: names, labels and values, before anybody writes them down.
+//! A pool's figures as metrics: names, labels and values, before they are written down.
 //!
-//! In: controls; of each the statistics are read once, then its schedules, names, lanes and prices. Out: families, for the text of Prometheus and for the `metrics` facade: both show the same.
+//! In: controls; of each the statistics are read once, then its schedules, names, lanes and prices. Out: families, for the
+//! text of Prometheus and for the `metrics` facade: both show the same. What a pool counts comes from the table of figures
+//! (`stats.rs`), each in the order in which it is named there first.
 //! Names are those of Micrometer where the meaning is the same, so that boards made for it work. Gauges are read at this
 //! moment; counters begin at 0; durations are seconds, in histograms and never as quantiles. The label `name` is the pool's,
 //! `priority` the level, where the queue has levels. Neither pools nor schedules need have names of their own, and no two
 //! series may be the same: the second of a name is `name#2`.
 
-mod queue;
 mod schedules;
-mod tasks;
-mod threads;
+pub(crate) mod series;
 
-use super::Histogram;
+use self::series::Series;
 use super::named::MOST_NAMES;
+use super::{Figure, Histogram, TaskTimes};
 use crate::Control;
 use std::collections::BTreeSet;
 
@@ -66,13 +67,37 @@ impl Meter {
     }
 }
 
-/// One pool's figures on their way into the meter.
-struct Pool<'a> {
+/// One pool's figures on their way into the meter, or those of one level.
+pub(crate) struct Labelled<'a> {
     meter: &'a mut Meter,
     name: &'a str,
+    level: Option<String>,
 }
 
-impl Pool<'_> {
+impl Labelled<'_> {
+    /// A metric of a table of figures.
+    pub(crate) fn series<T>(&mut self, series: Series<T>, table: &T, figure: &impl Figure) {
+        if series.when.is_some_and(|is_shown| !is_shown(table)) {
+            return;
+        }
+        let value = match series.value {
+            Some(value) => Some(Value::Number(value(table))),
+            None => figure.value(),
+        };
+        let Some(value) = value else { return };
+        let level = self.level.as_deref().map(|level| (series.level, level));
+        let labels: Vec<_> = level.into_iter().chain(series.labels).collect();
+        let labels = self.labels(&labels);
+        self.meter.add(series.about, labels, value);
+    }
+
+    /// What `measure` adds is of this level.
+    pub(crate) fn at_level(&mut self, level: usize, measure: impl FnOnce(&mut Self)) {
+        self.level = Some(level.to_string());
+        measure(self);
+        self.level = None;
+    }
+
     fn labels(&self, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
         let own = std::iter::once(("name", self.name.to_owned()));
         own.chain(more.iter().map(|(name, value)| (*name, (*value).to_owned())))
@@ -102,6 +127,21 @@ impl Pool<'_> {
         self.meter
             .add((name, Kind::Histogram, help), labels, Value::Times(times.clone()));
     }
+
+    fn times_of_tasks(&mut self, all: &[TaskTimes]) {
+        for times in all {
+            let priority = times.level.map(|level| level.to_string());
+            let mut labels: Vec<(&'static str, &str)> = Vec::new();
+            labels.extend(priority.as_deref().map(|priority| ("priority", priority)));
+            labels.extend(times.name.as_deref().map(|name| ("task", name)));
+            self.times(
+                "executor_seconds",
+                "How long tasks run, sampled.",
+                &labels,
+                &times.run,
+            );
+        }
+    }
 }
 
 /// Names that are taken.
@@ -129,14 +169,12 @@ pub(crate) fn families<'a>(controls: impl IntoIterator<Item = &'a Control>) -> V
     for control in controls {
         let Some(stats) = control.stats() else { continue };
         let name = pools.own(&control.name());
-        let mut pool = Pool {
+        let mut pool = Labelled {
             meter: &mut meter,
             name: &name,
+            level: None,
         };
-        pool.threads(&stats);
-        pool.tasks(&stats);
-        pool.waiting(&stats);
-        pool.levels(&stats);
+        stats.measure(&mut pool);
         pool.times_of_tasks(&control.task_times());
         let lanes = control.lanes();
         for (state, value) in [("running", lanes.running), ("waiting", lanes.waiting)] {

@@ -9,6 +9,7 @@ pub(crate) mod counters;
 mod dump;
 mod event;
 mod explain;
+pub(crate) mod figures;
 pub(crate) mod flight;
 mod histogram;
 pub(crate) mod json;
@@ -31,4 +32,5 @@ pub use stats::{LaneCounts, LevelStats, RejectCounts, RunCounts, StartCounts, St
 
 pub(crate) use dump::site_in_words;
 pub(crate) use explain::Place;
+pub(crate) use figures::{Figure, figures};
 pub(crate) use histogram::Recorder;

@@ -20,7 +20,7 @@ use super::state::State;
 use super::timers::AtShutdown;
 use super::{MAX_THREADS, Size};
 use crate::ConfigError;
-use crate::observe::Stats;
+use crate::observe::{Figure, Stats};
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use crate::sync::{Arc, JoinHandle, Lock, Weak};

@@ -1,5 +1,6 @@
 //! Figures that move: for each, something that happens to a pool and the metric that says so.
 
+use crate::json::Json;
 use crate::metering::{Families, Line, read, value};
 use crate::support::{LONG, hold, until};
 use punctual::{Clock, Pool, Priority, Queue, prometheus};
@@ -172,6 +173,11 @@ fn see_74_how_long_a_level_has_not_been_empty() {
     clock.advance(10 * SECOND);
     // The one that waits came ten seconds ago; before it there was another.
     assert_eq!((oldest(), nonempty()), (10.0, 15.0));
+    let written = Json::read(&pool.stats().to_json());
+    let level = &written.get("levels").list()[1];
+    assert_eq!(level.get("nonempty_for").number(), 15.0);
+    assert_eq!(level.get("submitted").number(), 3.0);
+    assert_eq!(written.get("starts").get("core").number(), 1.0);
     // At 20 the last one is taken, and nothing waits until 25.
     clock.advance(10 * SECOND);
     nap();

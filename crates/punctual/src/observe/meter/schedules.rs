@@ -1,10 +1,10 @@
 //! Figures of schedules.
 
-use super::Pool;
+use super::Labelled;
 use crate::{RunOutcome, ScheduleHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-impl Pool<'_> {
+impl Labelled<'_> {
     /// The name is its own among those of the pool.
     pub(super) fn schedule(&mut self, schedule: &ScheduleHandle, name: &str) {
         let stats = schedule.stats();
