@@ -26,7 +26,7 @@ usage: punctual-bench [OPTIONS]
   --seed N       order of the children inside the rounds, as printed by an earlier run
   --json         rows as JSON on standard output, everything else on standard error
   --svg DIR      also write one bar chart per scenario into DIR
-  --gate         exit code 1 when a must of the bar is missed (needs at least 6 rounds)
+  --gate         exit code 1 when a must of the bar is missed or not judged (needs at least 6 rounds)
   --list         scenarios, sizes and peers
   --help         this text
 ";

@@ -1,12 +1,16 @@
 //! The bar: what ours must reach and what it wants to reach. In: the samples of a run. Out: one [`Verdict`] for each
 //! demand on a scenario that was measured. Not here: exit codes, and anything absolute in a test.
+//!
+//! A round gives one value, mostly the ratio of that round. A must is missed when even the better quartile of the
+//! rounds does not reach it, so that noise alone misses none; a goal is reached by the median. A demand that would be
+//! met but whose peers did not all run is not judged: the missing one could have been the best.
 
 mod demands;
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    catalog::{Kind, Peer, Scenario},
+    catalog::{Peer, Scenario},
     samples::Samples,
     stats,
 };
@@ -18,22 +22,8 @@ pub(crate) enum Standing {
     Goal,
     Met,
     Missed,
-    /// Only a goal, and it is not reached.
-    NotYet,
-    /// Ours or the peer has no value in this run.
-    NotMeasured,
-}
-
-impl Standing {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Standing::Goal => "met, goal too",
-            Standing::Met => "met",
-            Standing::Missed => "MISSED",
-            Standing::NotYet => "goal not reached",
-            Standing::NotMeasured => "not measured",
-        }
-    }
+    /// It would be met, but not all it is held against have a value in this run; or ours has none.
+    NotJudged,
 }
 
 #[derive(Debug, PartialEq)]
@@ -43,93 +33,142 @@ pub(crate) struct Verdict {
     pub(crate) goal: String,
     pub(crate) measured: String,
     pub(crate) standing: Standing,
+    /// The names of those without a value.
+    pub(crate) missing: Vec<&'static str>,
+}
+
+impl Verdict {
+    pub(crate) fn words(&self) -> String {
+        match self.standing {
+            Standing::Goal => "met, goal too".to_owned(),
+            Standing::Met => "met".to_owned(),
+            Standing::Missed => "MISSED".to_owned(),
+            Standing::NotJudged => format!("NOT JUDGED (missing: {})", self.missing.join(", ")),
+        }
+    }
+
+    /// Whether a gate lets it through.
+    pub(crate) fn is_met(&self) -> bool {
+        matches!(self.standing, Standing::Goal | Standing::Met)
+    }
 }
 
 /// Judges the scenarios in `measured`, each configuration of ours by itself.
 pub(crate) fn judge(samples: &Samples, measured: &[Scenario]) -> Vec<Verdict> {
     let demands = BAR.iter().filter(|demand| measured.contains(&demand.scenario));
-    demands.flat_map(|demand| demand.judge(samples)).collect()
+    let each = demands.flat_map(|demand| demand.ours.iter().map(move |ours| (demand, *ours)));
+    each.map(|(demand, ours)| demand.judge(samples, ours)).collect()
+}
+
+/// What the rounds say together.
+struct Judged {
+    median: f64,
+    /// What the must is held against: the better quartile, and of faults the worst round.
+    decisive: f64,
 }
 
 impl Demand {
-    fn judge(self, samples: &Samples) -> Vec<Verdict> {
-        let ours = self
-            .scenario
+    fn judge(self, samples: &Samples, ours: Peer) -> Verdict {
+        let (scenario, metric) = (self.scenario, self.metric);
+        let takes = |peer: Peer| self.against.takes(peer, scenario, metric);
+        let rival = samples.best(scenario, metric, takes);
+        let judged = self.judged(&self.values(samples, ours, rival.map(|(peer, _)| peer)));
+        let mut missing: Vec<&'static str> = scenario
             .peers()
             .into_iter()
-            .filter(|peer| peer.kind() == Kind::Ours && self.concerns(*peer));
-        ours.map(|ours| self.judge_config(samples, ours)).collect()
-    }
-
-    /// Forking is what stealing is for; everywhere else it is held against the plain queue alone.
-    fn concerns(self, ours: Peer) -> bool {
-        let is_about_stealing = self.scenario == Scenario::D || self.against == Against::One(Peer::Ours);
-        is_about_stealing == (ours == Peer::OursStealing)
-    }
-
-    fn judge_config(self, samples: &Samples, ours: Peer) -> Verdict {
-        let (scenario, metric) = (self.scenario, self.metric);
-        let our_median = samples.median(scenario, ours, metric);
-        let rival = match self.against {
-            Against::AtMost | Against::Below => None,
-            against => samples.best(scenario, metric, |peer| against.takes(peer, scenario, metric)),
-        };
-        let (value, measured) = match (self.is_absolute(), our_median, rival) {
-            (true, Some(value), _) => (Some(value), format!("{value:.2}")),
-            (false, Some(ours), Some((peer, theirs))) if self.against == Against::LeastSlack => {
-                let times = stats::ratio(theirs, ours);
-                (
-                    Some(times),
-                    format!("{times:.2}x (ours {ours:.2} / {} {theirs:.2})", peer.name()),
-                )
-            }
-            (false, Some(ours), Some((peer, theirs))) if matches!(self.against, Against::Above(_)) => {
-                let more = ours - theirs;
-                (
-                    Some(more),
-                    format!("{more:.2} more (ours {ours:.2} - {} {theirs:.2})", peer.name()),
-                )
-            }
-            (false, Some(ours), Some((peer, theirs))) => {
-                let ratio = stats::ratio(ours, theirs);
-                (
-                    Some(ratio),
-                    format!("{ratio:.2}x ({} {theirs:.2} / ours {ours:.2})", peer.name()),
-                )
-            }
-            _ => (None, "-".to_owned()),
-        };
+            .filter(|peer| *peer == ours || takes(*peer))
+            .filter(|peer| samples.median(scenario, *peer, metric).is_none())
+            .map(Peer::name)
+            .collect();
+        if judged.is_none() && missing.is_empty() {
+            missing.push("a round with both");
+        }
         Verdict {
             what: format!("{} {metric}, {}", scenario.letter(), ours.config(scenario)),
-            must: self.limit(self.must),
+            must: self.limit(Some(self.must)),
             goal: self.limit(self.goal),
-            measured,
-            standing: self.standing(value),
+            measured: judged.as_ref().map_or("-".to_owned(), |judged| {
+                self.measured(judged, samples.median(scenario, ours, metric), rival)
+            }),
+            standing: self.standing(judged.as_ref(), missing.is_empty()),
+            missing,
         }
     }
 
-    fn is_absolute(self) -> bool {
-        matches!(self.against, Against::AtMost | Against::Below)
+    /// One for each round that has all it takes.
+    fn values(self, samples: &Samples, ours: Peer, rival: Option<Peer>) -> Vec<f64> {
+        let rounds = |peer| samples.rounds(self.scenario, peer, self.metric);
+        if self.against.is_alone() {
+            return rounds(ours).iter().copied().flatten().collect();
+        }
+        let theirs = rival.map(rounds).unwrap_or_default();
+        let pairs = rounds(ours).iter().zip(theirs);
+        let pairs = pairs.filter_map(|(ours, theirs)| Some(((*ours)?, (*theirs)?)));
+        pairs
+            .map(|(ours, theirs)| match self.against {
+                Against::LeastSlack => stats::ratio(theirs, ours),
+                Against::Above(_) => ours - theirs,
+                _ => stats::ratio(ours, theirs),
+            })
+            .collect()
+    }
+
+    fn judged(self, values: &[f64]) -> Option<Judged> {
+        let decisive = match self.against {
+            Against::NeverAbove => stats::min_max(values)?.1,
+            against if against.wants_more() => stats::upper_quartile(values)?,
+            _ => stats::lower_quartile(values)?,
+        };
+        Some(Judged {
+            median: stats::median(values)?,
+            decisive,
+        })
     }
 
     fn reaches(self, value: f64, limit: f64) -> bool {
         match self.against {
-            Against::AtMost | Against::LeastSlack | Against::Above(_) => value <= limit,
             Against::Below => value < limit,
-            _ => value >= limit,
+            against if against.wants_more() => value >= limit,
+            _ => value <= limit,
         }
     }
 
-    fn standing(self, value: Option<f64>) -> Standing {
-        let Some(value) = value else {
-            return Standing::NotMeasured;
+    fn standing(self, judged: Option<&Judged>, complete: bool) -> Standing {
+        match judged {
+            // One more peer could only be better, so this one stands.
+            Some(judged) if !self.reaches(judged.decisive, self.must) => Standing::Missed,
+            Some(judged) if complete => {
+                let is_reached = |goal| self.reaches(judged.median, goal);
+                if self.goal.is_some_and(is_reached) {
+                    Standing::Goal
+                } else {
+                    Standing::Met
+                }
+            }
+            _ => Standing::NotJudged,
+        }
+    }
+
+    /// The median of the rounds, what decided on the must, and the two medians it comes from.
+    fn measured(self, judged: &Judged, ours: Option<f64>, rival: Option<(Peer, f64)>) -> String {
+        let Judged { median, decisive } = judged;
+        let by = if self.against == Against::NeverAbove {
+            "worst"
+        } else {
+            "quartile"
         };
-        let reached = |limit: Option<f64>| limit.map(|limit| self.reaches(value, limit));
-        match (reached(self.must), reached(self.goal)) {
-            (Some(false), _) => Standing::Missed,
-            (_, Some(true)) => Standing::Goal,
-            (Some(true), _) => Standing::Met,
-            (None, _) => Standing::NotYet,
+        let (Some(ours), Some((peer, theirs))) = (ours, rival) else {
+            return format!("{median:.2}, {by} {decisive:.2}");
+        };
+        let peer = peer.name();
+        match self.against {
+            Against::LeastSlack => {
+                format!("{median:.2}x, {by} {decisive:.2} (ours {ours:.2} / {peer} {theirs:.2})")
+            }
+            Against::Above(_) => {
+                format!("{median:.2} more, {by} {decisive:.2} (ours {ours:.2} - {peer} {theirs:.2})")
+            }
+            _ => format!("{median:.2}x, {by} {decisive:.2} ({peer} {theirs:.2} / ours {ours:.2})"),
         }
     }
 
@@ -144,6 +183,7 @@ impl Demand {
             Against::One(peer) => format!("{limit}x {}", peer.name()),
             Against::Above(peer) => format!("{} + {limit}", peer.name()),
             Against::AtMost => format!("at most {limit}"),
+            Against::NeverAbove => format!("never above {limit}"),
             Against::Below => format!("below {limit}"),
         }
     }

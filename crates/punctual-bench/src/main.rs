@@ -141,7 +141,7 @@ fn prepare_jvm(options: &Options, talk: Talk) -> Option<Jvm> {
         .ok()
 }
 
-/// Shows everything; true when a must was missed.
+/// Shows everything; true when a must was missed or could not be judged.
 fn report(options: &Options, samples: &Samples, talk: Talk) -> bool {
     for scenario in &options.scenarios {
         talk.say(table::scenario(samples, *scenario).trim_end());
@@ -175,7 +175,5 @@ fn report(options: &Options, samples: &Samples, talk: Talk) -> bool {
             )),
         }
     }
-    verdicts
-        .iter()
-        .any(|verdict| verdict.standing == bar::Standing::Missed)
+    verdicts.iter().any(|verdict| !verdict.is_met())
 }

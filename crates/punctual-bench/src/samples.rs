@@ -83,7 +83,8 @@ impl Samples {
         rounds[round] = value;
     }
 
-    fn rounds(&self, scenario: Scenario, peer: Peer, metric: &'static str) -> &[Option<f64>] {
+    /// The values as they came, with their holes.
+    pub(crate) fn rounds(&self, scenario: Scenario, peer: Peer, metric: &'static str) -> &[Option<f64>] {
         self.values
             .get(&(scenario, peer, metric))
             .map_or(&[], Vec::as_slice)

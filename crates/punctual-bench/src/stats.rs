@@ -21,6 +21,17 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
+/// The value that a quarter of the values exceeds at most, nearest rank.
+pub(crate) fn upper_quartile(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.75)
+}
+
+/// The mirror of [`upper_quartile`], also where the rank is rounded.
+pub(crate) fn lower_quartile(values: &[f64]) -> Option<f64> {
+    let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
+    upper_quartile(&mirrored).map(|value| 0.0 - value)
+}
+
 pub(crate) fn min_max(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     Some((*sorted.first()?, *sorted.last()?))
@@ -71,6 +82,20 @@ mod tests {
         assert_eq!(quantile(&hundred, 0.0), Some(1.0));
         assert_eq!(quantile(&hundred, 1.0), Some(100.0));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn quartiles_mirror_each_other() {
+        let eight: Vec<f64> = (1..=8).rev().map(f64::from).collect();
+        assert_eq!(
+            (upper_quartile(&eight), lower_quartile(&eight)),
+            (Some(6.0), Some(3.0))
+        );
+        assert_eq!(
+            (upper_quartile(&[7.0]), lower_quartile(&[7.0])),
+            (Some(7.0), Some(7.0))
+        );
+        assert_eq!((upper_quartile(&[]), lower_quartile(&[])), (None, None));
     }
 
     #[test]

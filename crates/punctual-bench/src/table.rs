@@ -123,25 +123,24 @@ pub(crate) fn losses(rows: &[Row]) -> String {
 }
 
 pub(crate) fn bar(verdicts: &[Verdict], rounds: usize) -> String {
-    let mut out = format!("\n== bar ({rounds} interleaved rounds, medians)\n");
+    let mut out = format!(
+        "\n== bar ({rounds} interleaved rounds; a must by the better quartile, a goal by the median)\n"
+    );
     let _ = writeln!(
         out,
         "  {:<38}{:<24}{:<24}{:<18}measured",
         "", "must", "goal", "standing"
     );
-    for Verdict {
-        what,
-        must,
-        goal,
-        measured,
-        standing,
-    } in verdicts
-    {
-        let _ = writeln!(
-            out,
-            "  {what:<38}{must:<24}{goal:<24}{:<18}{measured}",
-            standing.word()
-        );
+    for verdict in verdicts {
+        let Verdict {
+            what,
+            must,
+            goal,
+            measured,
+            ..
+        } = verdict;
+        let standing = verdict.words();
+        let _ = writeln!(out, "  {what:<38}{must:<24}{goal:<24}{standing:<18}{measured}");
     }
     out
 }
@@ -189,9 +188,9 @@ mod tests {
     fn the_bar_shows_must_goal_measured_and_standing() {
         let text = bar(&bar::judge(&some(), &[Scenario::A]), 6);
         for part in [
-            "4x best Rust",
-            "9x best Rust",
-            "1.3x j-fjp",
+            "3.5x best Rust",
+            "6x best Rust",
+            "1.2x j-fjp",
             "MISSED",
             "met, goal too",
             "10.36x",
