@@ -143,7 +143,9 @@ impl Scenario {
             Scenario::J => "tasks every 100 ms, phases staggered: CPU, late and lost ticks",
             Scenario::K => "idle pool: context switches and CPU of all its threads",
             Scenario::KTimers => "idle pool with far timers: context switches and CPU of all its threads",
-            Scenario::KCalendar => "idle pool with calendar work days away, watched for 30 s",
+            Scenario::KCalendar => {
+                "idle pool with calendar work days away, watched for 30 s (times the scale)"
+            }
             Scenario::LExecute => "memory per queued task, fire and forget (JVM: heap after gc)",
             Scenario::LSubmit => "memory per queued task with handle (JVM: heap after gc)",
             Scenario::M => "push and pop over 4 levels on one worker, beside 0, 1k, 100k that wait",
